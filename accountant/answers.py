@@ -105,7 +105,7 @@ def epsilon(product: Product, delta: float | Bound) -> Bound:
         product = distant(product)
     typical = cut(product, Bound.of(delta).lower)
     answer = _narrow(product, lambda one: profile.epsilon(one, delta), lambda _: deep, typical)
-    wide = answer.relative_width > _VAGUE
+    wide = answer.relative_width > _WIDE
     rare = cut(product, Bound.of(delta).lower, rare=True) if wide else product
     if rare is not product:
         with contextlib.suppress(NotCertified):
@@ -338,7 +338,14 @@ def larger_mu(forward: Product, backward: Product, smallest_delta: float) -> Bou
     if all(epsilon_is_zero(one, smallest_delta) for one in (forward, backward)):
         return Bound.exactly(0.0)
     first, second = (_paired(one, smallest_delta) for one in (forward, backward))
-    return gaussian_dp.larger_mu(first, second, smallest_delta)
+    answer = gaussian_dp.larger_mu(first, second, smallest_delta)
+    if answer.relative_width <= _WIDE or smallest_delta == 0.0:
+        return answer
+    cuts = cut(first, smallest_delta, rare=True), cut(second, smallest_delta, rare=True)
+    if cuts != (first, second):
+        with contextlib.suppress(NotCertified):
+            answer = answer.meet(gaussian_dp.larger_mu(*cuts, smallest_delta))
+    return answer
 
 
 def _paired(product: Product, delta: float | None = None) -> Product:

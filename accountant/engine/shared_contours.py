@@ -141,7 +141,8 @@ class SharedContours:
         self.narrow(epsilon, ends, wide)
         if wide > _REFINED or any(isinstance(f.pair, LatticePair) for f in self.product.factors):
             return ends  # its own errors exceed what is gained
-        finer = self.product.refined()
+        parts = self.product.unbundled()
+        finer = parts.refined() if len(parts.factors) == len(self.product.factors) else parts
         if finer != self.product:
             shared_contours(finer).narrow(epsilon, ends, wide)
         return ends

@@ -465,7 +465,7 @@ def _grid(end: float) -> Reals:
 def _verified(product: Product, cells: _Known, best: float, general: float) -> tuple[float, _Known]:
     """Return the smallest mu above ``best`` for which every cell passes, and what was asked.
 
-    The worst cells are refined.
+    The worst cells are refined, which shows a better ``best``.
     """
     proved = general
 
@@ -475,14 +475,13 @@ def _verified(product: Product, cells: _Known, best: float, general: float) -> t
     for _ in range(_ROUNDS):
         steps = range(_STEPS)
         first = bisect_left(steps, 1, key=lambda step: int(cells.covered(more(step)).all()))
-        if first < _STEPS and more(first) < proved:
-            proved = more(first)
-        elif first < _STEPS or more(_STEPS) >= proved:
-            break
-        if first <= _NARROW or cells.grid.size > _MOST:
+        if first < _STEPS:
+            proved = min(proved, more(first))
+        if first <= _NARROW or cells.grid.size > _MOST or more(_NARROW) >= proved:
             break
         fails = ~cells.covered(more(first - 4))
         cells = cells.refined(product, fails)
+        best = max(best, float(cells.guess().max()))
     return proved, cells
 
 

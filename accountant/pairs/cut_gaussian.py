@@ -43,7 +43,7 @@ from dpproof.accountant.pairs.finite import nearest_mass
 from dpproof.accountant.pairs.gaussian import gaussian_profile
 from dpproof.accountant.pairs.gaussian_mixtures import TrapezoidRules
 from dpproof.accountant.pairs.pair import ExactPair, Pair, Smoothness, required_square
-from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.pairs.product import Factor, Product
 from dpproof.accountant.pairs.subsampled_gaussian import (
     SubsampledGaussianPair,
     mixture_of,
@@ -219,7 +219,7 @@ def _panels(edges: tuple[float, ...]) -> TrapezoidRules:
 def cut(
     product: Product, delta: float | None = None, epsilon: float = 0.0, *, rare: bool = False
 ) -> Product:
-    """Return a product with large losses set aside, if one rarely subsampled Gaussian is all of it.
+    """Return a product with large losses set aside, if rarely subsampled Gaussians are all of it.
 
     It is the product itself otherwise, and if one step may lose more than a few standard deviations
     of the loss of all, unless rare losses are asked about.
@@ -231,33 +231,44 @@ def cut(
         epsilon: at which delta is asked for.
         rare: whether steps may lose more than typical ones.
     """
-    pair, count = (product.factors[0].pair, product.factors[0].count) if product.factors else (0, 0)
-    if not isinstance(pair, SubsampledGaussianPair) or len(product.factors) > 1:
+    pairs = [one.pair for one in product.factors if isinstance(one.pair, SubsampledGaussianPair)]
+    if not pairs or len(pairs) < len(product.factors):
         return product
-    mu, log_q = math.sqrt(pair.mu_squared), math.log(pair.sampling_rate)
-    if not (epsilon >= 0.0 and mu < _LARGEST_MU and pair.sampling_rate <= _LARGEST_RATE):
+    mu = np.sqrt([float(pair.mu_squared) for pair in pairs])
+    log_q = np.array([math.log(pair.sampling_rate) for pair in pairs])
+    log_count = np.log([float(factor.count) for factor in product.factors])
+    if not (epsilon >= 0.0 and mu.max() < _LARGEST_MU and log_q.max() <= math.log(_LARGEST_RATE)):
         return product
-    spread = math.exp(0.5 * (math.log(count) + math.log(math.expm1(mu * mu))) + log_q)
-    last = math.inf
+    variances = log_count + np.log(np.expm1(mu * mu)) + 2.0 * log_q
+    spread = math.exp(0.5 * float(np.logaddexp.reduce(variances)))
+    last = np.full(mu.shape, math.inf)
     if delta is None:
-        loss = np.linspace(0.0, min(epsilon, 600.0), 65)
+        loss = np.linspace(0.0, min(epsilon, 600.0), 65)[:, None]
         with np.errstate(over="ignore"):  # what is beyond floats is beyond all deltas
-            z = (np.log1p(np.expm1(loss) * math.exp(-log_q)) + 0.5 * mu * mu) / mu
-            one = np.minimum(count * (ndtr(-z) + math.exp(log_q) * ndtr(mu - z)), 1.0)
-            rest = (epsilon - loss) / spread  # what the typical losses of the others come to
+            z = (np.log1p(np.expm1(loss) * np.exp(-log_q)) + 0.5 * mu * mu) / mu
+            each = np.exp(log_count) * (ndtr(-z) + np.exp(log_q) * ndtr(mu - z))
+            one = np.minimum(each.sum(axis=1), 1.0)
+            rest = (epsilon - loss[:, 0]) / spread  # what the typical losses of the others come to
             sizes = one * np.exp(-0.5 * rest * rest) / (1.0 + rest) ** 2
-        delta, last = float(sizes.max()) * min(spread, 1.0), float(z[-1])
+        delta, last = float(sizes.max()) * min(spread, 1.0), z[-1]
     if not delta > math.exp(-_TINY):
         return product
-    log_odds = math.log(count) - math.log(_LITTLE if rare else _SHARE) - math.log(min(delta, 1.0))
-    end = max(log_odds_quantile(log_odds), mu + log_odds_quantile(max(log_odds + log_q, 1.0)))
+    share = math.log(_LITTLE if rare else _SHARE) + math.log(min(delta, 1.0))
+    log_odds = float(np.logaddexp.reduce(log_count)) - share
+    at_zero, at_mu = log_odds_quantile(log_odds), np.maximum(log_odds + log_q, 1.0).tolist()
+    end = np.maximum(at_zero, mu + np.array([log_odds_quantile(one) for one in at_mu]))
     if rare:
-        end = max(min(end, last), mu)
-    elif log_q + mu * end - 0.5 * mu * mu > math.log(min(_TAME * spread, 0.3 * _SMALL)):
+        end = np.maximum(np.minimum(end, last), mu)
+    elif (log_q + mu * end - 0.5 * mu * mu).max() > math.log(min(_TAME * spread, 0.3 * _SMALL)):
         return product
-    tails = ndtr(np.array([-end, mu - end]))
-    outside = float(tails[0] + math.exp(log_q) * tails[1]) * (1 + 1e-9)
-    return Product.of(CutGaussianPair(whole=pair, end=end, outside=outside)).times(count)
+    outside = (ndtr(-end) + np.exp(log_q) * ndtr(mu - end)) * (1 + 1e-9)
+    cuts = zip(pairs, end.tolist(), outside.tolist(), product.factors, strict=True)
+    return Product(
+        tuple(
+            Factor(CutGaussianPair(whole=pair, end=last, outside=beyond), factor.count)
+            for pair, last, beyond, factor in cuts
+        )
+    )
 
 
 _FADDEEVA = 1.1e-13  # The assumption above, with room for its use. Error bounds depend on it.

@@ -14,7 +14,7 @@ import numpy as np
 from dpproof.accountant.arithmetic.enclosure import Complexes, Enclosure, Reals
 from dpproof.accountant.pairs.gaussian import GaussianPair
 from dpproof.accountant.pairs.pair import Pair, Power, differences
-from dpproof.accountant.pairs.subsampled_gaussian import bundled
+from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussians, bundled
 from dpproof.accountant.readable import shortened
 
 _SHOWN = 3  # factors of a repr
@@ -164,6 +164,16 @@ class Product:
     def refined(self) -> Product:
         """Return the same product, K computed to more digits if that can be done."""
         return self.mapped(lambda pair: pair.refined())
+
+    def unbundled(self) -> Product:
+        """Return the same product, every bundle as its parts, which know K to more digits."""
+        factors: list[Factor] = []
+        for one in self.factors:
+            if isinstance(one.pair, SubsampledGaussians):
+                factors += [Factor(pair, one.count * count) for pair, count in one.pair.parts]
+            else:
+                factors.append(one)
+        return Product.merge(factors)
 
     @_once
     def summed(self) -> Product:

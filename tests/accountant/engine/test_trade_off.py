@@ -25,7 +25,7 @@ from dpproof.accountant.pairs.laplace import LaplacePair, RandomizedResponsePair
 from dpproof.accountant.pairs.product import Factor, Product
 from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from dpproof.accountant.subsampling.subsampled import Direction, SubsampledPair
-from dpproof.mechanisms import Gaussian, RandomizedResponse
+from dpproof.mechanisms import Gaussian, LocalHashing, RandomizedResponse
 from tests.contracts.definition import ball
 from tests.contracts.pair_contract import normal_tail
 
@@ -312,6 +312,31 @@ def test_over_all_deltas_sampling_gaussians_does_not_help() -> None:
 
 
 @pytest.mark.slow
+def test_mu_between_the_corners_of_a_lattice() -> None:
+    """Mu of ten local reports is narrow, and the largest of those that single epsilons need."""
+    one = LocalHashing(epsilon=Fraction(331, 100), categories=10, relation=AddRemove())
+    found = one.repeat(10).guarantee().gdp(smallest_delta=2.3e-5)
+    (factor,) = one.guarantee().to_pair().forward.factors
+    assert isinstance(factor.pair, FinitePair)
+    p, q = (np.array([float(mass) for mass in side]) for side in (factor.pair.p, factor.pair.q))
+    law = p[np.argsort(p / q)]  # of losses -1, 0 and 1 times the largest
+    total = law
+    for _ in range(9):
+        total = np.convolve(total, law)
+    losses = float(np.log(p / q).max()) * np.arange(-10, 11)
+    needed = 0.0
+    for epsilon in np.linspace(18.0, 19.5, 151):  # where the largest is
+        delta = float(np.maximum(total * -np.expm1(epsilon - losses), 0.0).sum())
+        low, high = 5.0, 6.0
+        for _ in range(50):
+            mu = 0.5 * (low + high)
+            covers = gaussian_profile(mu, np.array([epsilon]))[0][0] >= delta
+            low, high = (low, mu) if covers else (mu, high)
+        needed = max(needed, high)
+    assert found.relative_width < 1e-6
+    assert found.upper == pytest.approx(needed, rel=1e-6)
+
+
 def test_billions_of_hardly_ever_sampled_steps() -> None:
     """A product of more losses than integers count is answered, not refused by an overflow."""
     rare = Poisson(sampling_rate=Fraction(1, 10**12))

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
@@ -234,41 +235,58 @@ def cut(
     pairs = [one.pair for one in product.factors if isinstance(one.pair, SubsampledGaussianPair)]
     if not pairs or len(pairs) < len(product.factors):
         return product
-    mu = np.sqrt([float(pair.mu_squared) for pair in pairs])
-    log_q = np.array([math.log(pair.sampling_rate) for pair in pairs])
-    log_count = np.log([float(factor.count) for factor in product.factors])
-    if not (epsilon >= 0.0 and mu.max() < _LARGEST_MU and log_q.max() <= math.log(_LARGEST_RATE)):
+    mu = [math.sqrt(pair.mu_squared) for pair in pairs]
+    log_q = [math.log(pair.sampling_rate) for pair in pairs]
+    if not (epsilon >= 0.0 and max(mu) < _LARGEST_MU and max(log_q) <= math.log(_LARGEST_RATE)):
         return product
-    variances = log_count + np.log(np.expm1(mu * mu)) + 2.0 * log_q
-    spread = math.exp(0.5 * float(np.logaddexp.reduce(variances)))
-    last = np.full(mu.shape, math.inf)
+    counts = [factor.count for factor in product.factors]
+    rows = zip(counts, mu, log_q, strict=True)
+    logs = [0.5 * math.log(count * math.expm1(one * one)) + log for count, one, log in rows]
+    spread, last = math.hypot(*(math.exp(one) for one in logs)), [math.inf] * len(mu)
     if delta is None:
-        loss = np.linspace(0.0, min(epsilon, 600.0), 65)[:, None]
-        with np.errstate(over="ignore"):  # what is beyond floats is beyond all deltas
-            z = (np.log1p(np.expm1(loss) * np.exp(-log_q)) + 0.5 * mu * mu) / mu
-            each = np.exp(log_count) * (ndtr(-z) + np.exp(log_q) * ndtr(mu - z))
-            one = np.minimum(each.sum(axis=1), 1.0)
-            rest = (epsilon - loss[:, 0]) / spread  # what the typical losses of the others come to
-            sizes = one * np.exp(-0.5 * rest * rest) / (1.0 + rest) ** 2
-        delta, last = float(sizes.max()) * min(spread, 1.0), z[-1]
+        delta, last = _largest_alone(np.array(counts, dtype=float), mu, log_q, (epsilon, spread))
     if not delta > math.exp(-_TINY):
         return product
     share = math.log(_LITTLE if rare else _SHARE) + math.log(min(delta, 1.0))
-    log_odds = float(np.logaddexp.reduce(log_count)) - share
-    at_zero, at_mu = log_odds_quantile(log_odds), np.maximum(log_odds + log_q, 1.0).tolist()
-    end = np.maximum(at_zero, mu + np.array([log_odds_quantile(one) for one in at_mu]))
-    if rare:
-        end = np.maximum(np.minimum(end, last), mu)
-    elif (log_q + mu * end - 0.5 * mu * mu).max() > math.log(min(_TAME * spread, 0.3 * _SMALL)):
+    log_odds = math.log(sum(counts)) - share
+    parts, most = [], math.log(min(_TAME * spread, 0.3 * _SMALL))
+    near = math.sqrt(log_odds)  # no end is nearer
+    losses = (log + one * near - 0.5 * one * one for one, log in zip(mu, log_q, strict=True))
+    if not rare and max(losses) > most:
         return product
-    outside = (ndtr(-end) + np.exp(log_q) * ndtr(mu - end)) * (1 + 1e-9)
-    cuts = zip(pairs, end.tolist(), outside.tolist(), product.factors, strict=True)
-    return Product(
-        tuple(
-            Factor(CutGaussianPair(whole=pair, end=last, outside=beyond), factor.count)
-            for pair, last, beyond, factor in cuts
-        )
-    )
+    for factor, pair, one, log, beyond in zip(product.factors, pairs, mu, log_q, last, strict=True):
+        end = max(log_odds_quantile(log_odds), one + log_odds_quantile(max(log_odds + log, 1.0)))
+        if rare:
+            end = max(min(end, beyond), one)
+        elif log + one * end - 0.5 * one * one > most:
+            return product
+        tails = ndtr(np.array([-end, one - end]))
+        outside = float(tails[0] + math.exp(log) * tails[1]) * (1 + 1e-9)
+        parts.append(Factor(CutGaussianPair(whole=pair, end=end, outside=outside), factor.count))
+    return Product(tuple(parts))
+
+
+def _largest_alone(
+    counts: Reals, mu: Sequence[float], log_q: Sequence[float], at: tuple[float, float]
+) -> tuple[float, list[float]]:
+    """Estimate delta from one step's loss and normal ones of the others; return where it is alone.
+
+    Heuristic. The second is where one step of each noise has a loss of epsilon.
+
+    Args:
+        counts: shape (n,), of steps of each noise.
+        mu: of each.
+        log_q: of each.
+        at: epsilon, and the standard deviation of the typical losses of all.
+    """
+    (epsilon, spread), rate = at, np.exp(np.array(log_q))
+    loss = np.linspace(0.0, min(epsilon, 600.0), 65)[:, None]
+    with np.errstate(over="ignore"):  # what is beyond floats is beyond all deltas
+        z = (np.log1p(np.expm1(loss) / rate) + 0.5 * np.square(mu)) / mu
+        one = np.minimum((counts * (ndtr(-z) + rate * ndtr(mu - z))).sum(axis=1), 1.0)
+        rest = (epsilon - loss[:, 0]) / spread  # what the typical losses of the others come to
+        sizes = one * np.exp(-0.5 * rest * rest) / (1.0 + rest) ** 2
+    return float(sizes.max()) * min(spread, 1.0), z[-1].tolist()
 
 
 _FADDEEVA = 1.1e-13  # The assumption above, with room for its use. Error bounds depend on it.

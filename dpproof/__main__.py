@@ -19,7 +19,6 @@ import click
 
 from dpproof import streams
 from dpproof.accountant.errors import BudgetExceeded, PrivacyError
-from dpproof.commands.calibrate import warn
 from dpproof.commands.ledger import (
     HEAD_FILE,
     OF_OTHERS,
@@ -28,6 +27,7 @@ from dpproof.commands.ledger import (
     ledger,
     opened_at,
     options,
+    warn,
 )
 from dpproof.errors import require_other
 from dpproof.time_limit import ROUGH, SECONDS, in_time, seconds_of

@@ -10,16 +10,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from fractions import Fraction
 from functools import partial
-from typing import Any, Final, NoReturn, TypeVar, final
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar, final
 
 import click
 
 from dpproof.accountant.errors import NotCertified, NotImplied, PrivacyError
-from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.relation import Relation
-from dpproof.accountant.theorems.conversion import notion_to_rdp
 from dpproof.errors import InputError
 from dpproof.streams import progress
+
+if TYPE_CHECKING:
+    from dpproof.accountant.guarantees.guarantee import Guarantee
 
 LONGEST: Final = 1e9  # seconds
 QUICK_ORDERS: Final = (8, 16, 4, 32, 2, 64, 12, 24, 6, 3)  # the most useful first. Heuristic.
@@ -95,6 +96,8 @@ def curves(
     whole: Guarantee[Relation], delta: Fraction
 ) -> Iterator[tuple[Guarantee[Relation], float]]:
     """Yield Renyi divergences at one order each, of ever smaller epsilon, and this; quickly."""
+    from dpproof.accountant.theorems.conversion import notion_to_rdp  # noqa: PLC0415  # --help should not wait for it
+
     least = math.inf
     for order in QUICK_ORDERS:
         with suppress(NotCertified, NotImplied):

@@ -6,9 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import Final, final
-
-import click
+from typing import final
 
 from dpproof.accountant.bound import Bound
 from dpproof.accountant.calibration.calibrate import calibrate
@@ -119,16 +117,3 @@ def answer(solved: Solved) -> Json:
         "budget": as_json(solved.free.pipeline.epsilon),
         "exact": not solved.rough,
     }
-
-
-LARGE_DELTA: Final = Fraction(1, 100)
-
-
-def warn(delta: Fraction | None) -> None:
-    """Say on standard error that a delta is so large that epsilon promises little."""
-    if delta is not None and LARGE_DELTA < delta < 1:
-        click.echo(
-            f"dpproof: warning: delta = {float(delta):g} is large, and epsilon promises little "
-            "beside it; below one over the number of records is usual",
-            err=True,
-        )

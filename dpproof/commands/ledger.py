@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from dpproof.accountant.relation import RELATIONS, Relation
-from dpproof.commands.calibrate import warn
 from dpproof.errors import InputError
 from dpproof.rounding import above, percent_below
 from dpproof.streams import say, say_json
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
 Run = TypeVar("Run", bound=Callable[..., Any])
 HOLDS, DOES_NOT_HOLD, PAID_BEFORE = 0, 1, 3
 MOST_DIGITS, LARGEST_POWER = 100, 900  # of a number; certificates hold 1,100 characters
+LARGE_DELTA = Fraction(1, 100)
 JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 KEY = click.option("--key", required=True, help="Names the spend; it is paid for once.")
 HEAD_FILE = click.option(
@@ -50,6 +50,16 @@ def exact(_: click.Context, parameter: click.Parameter, text: str | None) -> Fra
         expected = f"expected a number such as 0.5, 1e-6 or 1/3, got {text!r}"
         raise click.BadParameter(expected, param=parameter) from None
     return number
+
+
+def warn(delta: Fraction | None) -> None:
+    """Say on standard error that a delta is so large that epsilon promises little."""
+    if delta is not None and LARGE_DELTA < delta < 1:
+        click.echo(
+            f"dpproof: warning: delta = {float(delta):g} is large, and epsilon promises little "
+            "beside it; below one over the number of records is usual",
+            err=True,
+        )
 
 
 def options(*each: Callable[[Any], Any]) -> Callable[[Run], Run]:

@@ -61,9 +61,10 @@ def test_no_public_name_is_a_modules_name(package: str) -> None:
     assert {path.stem for path in files}.isdisjoint(module.__all__)
 
 
-def test_importing_a_package_loads_nothing_slow() -> None:
-    """Importing accountant and mechanisms waits for no numerical library."""
-    code = "import sys, dpproof.accountant, dpproof.mechanisms; sys.exit('numpy' in sys.modules)"
+@pytest.mark.parametrize("modules", ["accountant, dpproof.mechanisms", "__main__"])
+def test_importing_a_package_loads_nothing_slow(modules: str) -> None:
+    """Importing accountant and mechanisms, and ``--help``, wait for no numerical library."""
+    code = f"import sys, dpproof.{modules}; sys.exit('numpy' in sys.modules)"
 
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
 

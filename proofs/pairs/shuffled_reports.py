@@ -46,13 +46,13 @@ class ShuffledReportsPair(LossPair):
         epsilon = exact(self.epsilon)
         if not self.categories:
             return (
-                f"the number C of successes in {self.records - 1} trials of probability "
-                f"e^-{epsilon}, with a Binomial(C, 1/2) number plus a bit that is 1 with "
+                f"a number C of successes in {self.records - 1} trials of probability "
+                f"e^-{epsilon}; beside it Binomial(C, 1/2) plus a bit, which is 1 with "
                 f"probability 1/(1 + e^-{epsilon}) under P and 1/(1 + e^{epsilon}) under Q"
             )
         others = "a third" if self.categories > 2 else "the second" if self.removal else "the first"
         return (
-            f"the numbers of reports of the first and of the second category among {self.records} "
-            f"by randomised response at epsilon {epsilon} on {self.categories} categories, one "
-            f"record in the first under P and in the second under Q, all others in {others}"
+            f"how many of {self.records} reports by randomised response at epsilon {epsilon} on "
+            f"{self.categories} categories are of the first and of the second; one record is in "
+            f"the first under P and in the second under Q, all others in {others}"
         )

@@ -22,7 +22,7 @@ def made(categories: int, *, removal: bool = True) -> ShuffledReportsPair:
         (made(0), "C of successes in 3 trials of probability e^-1"),
         (made(2), "all others in the second"),
         (made(2, removal=False), "all others in the first"),
-        (made(3), "among 4 by randomised response at epsilon 1 on 3 categories"),
+        (made(3), "how many of 4 reports by randomised response at epsilon 1 on 3 categories"),
         (made(3), "all others in a third"),
     ],
 )

@@ -11,18 +11,11 @@ from typing import Any, Final, TypeAlias, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dpproof import mechanisms
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.form import withholding
 from dpproof.learn.linear_classifier import class_numbers
 from dpproof.learn.reading import matrix
-from dpproof.mechanisms import (
-    FeatureMap,
-    FourierFeatures,
-    GaussianProjection,
-    RademacherProjection,
-    ScatteringFeatures,
-    SignProjection,
-)
 from dpproof.mechanisms.learning.grid import Integers, Vectors, displacement
 from dpproof.mechanisms.learning.maps.scattering_features import filters_of
 
@@ -79,7 +72,9 @@ def norm_bound(matrix: Matrix) -> float:
     return min(frobenius, math.sqrt((square + errors) * (1 + slack(4)))) * scale
 
 
-Projection: TypeAlias = SignProjection | GaussianProjection | RademacherProjection
+Projection: TypeAlias = (
+    mechanisms.SignProjection | mechanisms.GaussianProjection | mechanisms.RademacherProjection
+)
 """A map that multiplies rows by a matrix, after and before scaling of which all is known."""
 
 
@@ -98,9 +93,9 @@ class LinearScores:
 
     weights: Vectors
     offsets: Vectors
-    map: FeatureMap | None
+    map: mechanisms.FeatureMap | None
 
-    def rows(self, X: ArrayLike) -> Vectors:  # noqa: N803  # scikit-learn
+    def rows(self, X: ArrayLike) -> Vectors:
         """Return the rows as floats."""
         rows = matrix(X)
         width = self.weights.shape[1] if self.map is None else self.map.features
@@ -114,10 +109,10 @@ class LinearScores:
         return np.asarray(mapped @ self.weights.T + self.offsets)
 
 
-def scores_of(model: Any) -> LinearScores:  # noqa: ANN401  # any fitted linear classifier
+def scores_of(model: Any) -> LinearScores:
     """Read the scores of a model."""
     plan = getattr(model, "map_", None)
-    kinds = FourierFeatures | ScatteringFeatures | Projection
+    kinds = mechanisms.FourierFeatures | mechanisms.ScatteringFeatures | Projection
     if plan is not None and not isinstance(plan, kinds):
         allowed = "without a map, or with Fourier or scattering features or a random projection"
         raise ParameterError("model", plan, allowed)
@@ -133,11 +128,7 @@ def scores_of(model: Any) -> LinearScores:  # noqa: ANN401  # any fitted linear 
     return LinearScores(weights, offsets, plan)
 
 
-def class_of(
-    model: Any,  # noqa: ANN401  # any fitted classifier
-    rows: Vectors,
-    y: ArrayLike | None,
-) -> Integers:
+def class_of(model: Any, rows: Vectors, y: ArrayLike | None) -> Integers:
     """Return the class numbers of labels, -1 if unknown; without labels, of the largest scores."""
     if y is None:
         return np.asarray(scores_of(model)(rows).argmax(axis=1))
@@ -153,7 +144,7 @@ _WAVES = 2.0**-48
 
 def fourier_radii(
     scores: LinearScores,
-    plan: FourierFeatures,
+    plan: mechanisms.FourierFeatures,
     rows: Vectors,
     predicted: Integers,
     *,
@@ -343,7 +334,7 @@ class _Scale:
         """Read what a map does beside multiplying by its matrix."""
         matrix = plan.matrix()
         size = norm_bound(matrix) * (1 + slack(max(matrix.shape)))
-        if isinstance(plan, SignProjection):
+        if isinstance(plan, mechanisms.SignProjection):
             return cls(
                 matrix, size, None, displacement(plan.features), displacement(plan.output_features)
             )
@@ -446,7 +437,7 @@ _TRANSFORMS = 2.0**-35
 
 
 @functools.lru_cache(maxsize=8)
-def lipschitz(plan: ScatteringFeatures) -> float:
+def lipschitz(plan: mechanisms.ScatteringFeatures) -> float:
     """Return an upper bound of how far features move per unit of a clipped or scaled image.
 
     Statement: Theorem 1 of proofs/theory/scattering.md, for the filters that the map uses: the
@@ -468,7 +459,7 @@ def lipschitz(plan: ScatteringFeatures) -> float:
     return stretched / math.sqrt(float(plan.floor)) * (1 + slack(4))
 
 
-def _passed(plan: ScatteringFeatures, coarse: int, children: dict[int, float]) -> float:
+def _passed(plan: mechanisms.ScatteringFeatures, coarse: int, children: dict[int, float]) -> float:
     """Bound the energy of all features of an image of norm 1 at resolution 2^-coarse.
 
     ``children`` has the same bound of what the wavelets of each scale make.
@@ -502,7 +493,7 @@ def _folded_together(parts: list[tuple[Matrix, int]], coarse: int, top: int) -> 
     return np.stack(rows, axis=1)
 
 
-def image_radii(moves: Matrix, plan: ScatteringFeatures, rows: Matrix) -> Matrix:
+def image_radii(moves: Matrix, plan: mechanisms.ScatteringFeatures, rows: Matrix) -> Matrix:
     """Return how far rows can move with their features sure to move by less than ``moves``.
 
     Statement: features move by at most ``lipschitz`` per unit of the clipped image; clipping, grid

@@ -29,8 +29,8 @@ _CROSSINGS: Final = 2.5
 
 
 def robust_accuracy(
-    model: Any,  # noqa: ANN401  # any fitted linear classifier
-    X: ArrayLike,  # noqa: N803  # scikit-learn
+    model: Any,
+    X: ArrayLike,
     y: ArrayLike,
     *,
     radius: Number,
@@ -77,8 +77,8 @@ def robust_accuracy(
 
 
 def attack(
-    model: Any,  # noqa: ANN401  # any fitted linear classifier
-    X: ArrayLike,  # noqa: N803  # scikit-learn
+    model: Any,
+    X: ArrayLike,
     y: ArrayLike,
     *,
     radius: Number,
@@ -142,7 +142,7 @@ def attack(
     return moved_rows
 
 
-def _predicted(model: Any, rows: Vectors) -> Integers:  # noqa: ANN401
+def _predicted(model: Any, rows: Vectors) -> Integers:
     """Return class numbers as the model itself computes them; -1 for rows that are not finite."""
     finite = np.isfinite(rows).all(axis=1)
     numbers = np.full(len(rows), -1)
@@ -202,8 +202,8 @@ NORMS: Final = ("l2", "linf")
 
 
 def certify_radius(
-    model: Any,  # noqa: ANN401  # any fitted linear classifier
-    X: ArrayLike,  # noqa: N803  # scikit-learn
+    model: Any,
+    X: ArrayLike,
     y: ArrayLike | None = None,
     *,
     norm: str = "l2",

@@ -29,7 +29,7 @@ from dpproof.accountant.relation import R, Relation, ReplaceOne
 from dpproof.accountant.sampling import Poisson, WithoutReplacement
 from dpproof.accountant.sensitivity import L2Contribution
 from dpproof.accountant.theorems.composition import compose, post_process
-from dpproof.mechanisms import parameters
+from dpproof.mechanisms import parameters, samplers
 from dpproof.mechanisms.blocks import BlockError, Blocks, added
 from dpproof.mechanisms.learning.grid import (
     PRODUCT_BITS,
@@ -55,12 +55,6 @@ from dpproof.mechanisms.noise.broadcast import on_grid as in_data_units
 from dpproof.mechanisms.noise.gaussian import Gaussian
 from dpproof.mechanisms.outputs import Outputs
 from dpproof.mechanisms.parameters import named
-from dpproof.mechanisms.samplers import (
-    default_granularity,
-    gaussian_rounded,
-    poisson_mask,
-    subset_without_replacement,
-)
 from dpproof.mechanisms.samplers.rng import Rng
 
 
@@ -88,11 +82,11 @@ class Batches:
         if self.scheme.sampling_rate == 1:
             return None
         if isinstance(self.scheme, Poisson):
-            mask = poisson_mask(runs * self.total, self.scheme.sampling_rate, rng)
+            mask = samplers.poisson_mask(runs * self.total, self.scheme.sampling_rate, rng)
             return mask.reshape(runs, self.total)
         drawn = np.zeros((runs, self.total), dtype=np.bool_)
         for run in drawn:
-            run[subset_without_replacement(len(run), self.scheme.sample_size, rng)] = True
+            run[samplers.subset_without_replacement(len(run), self.scheme.sample_size, rng)] = True
         return drawn
 
 
@@ -323,8 +317,10 @@ class NoisySums(Generic[R]):
     def _noisy(self, sums: Vectors, rng: Rng) -> Vectors:
         """Add noise to sums in units of the norm bound; round to a grid that sigma decides."""
         scale = self.sigma / self.norm
-        grain = default_granularity(scale)
-        return in_data_units(gaussian_rounded(sums * 2.0**-RECORD_BITS, scale, grain, rng), grain)
+        grain = samplers.default_granularity(scale)
+        return in_data_units(
+            samplers.gaussian_rounded(sums * 2.0**-RECORD_BITS, scale, grain, rng), grain
+        )
 
 
 def learned(

@@ -16,13 +16,7 @@ from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.readable import Readable
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.learning.grid import STATE_BITS, Vectors, unit_rows
-from dpproof.mechanisms.learning.maps.feature_map import (
-    FeatureMap,
-    checked_seed,
-    checked_width,
-    cosine,
-    sine,
-)
+from dpproof.mechanisms.learning.maps import feature_map
 from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers.rng import ReplayRng
 
@@ -121,7 +115,7 @@ class CoverUnion:
     """
 
     covers: tuple[Cover, ...]
-    maps: tuple[FeatureMap | None, ...] | None = None
+    maps: tuple[feature_map.FeatureMap | None, ...] | None = None
 
     def __post_init__(self) -> None:
         """Refuse what does not fit together."""
@@ -138,7 +132,7 @@ class CoverUnion:
         if not isinstance(maps, tuple) or len(maps) != len(covers):
             raise ParameterError("maps", maps, f"a tuple of {len(covers)}, one for each cover")
         for plan in maps:
-            if plan is not None and not isinstance(plan, FeatureMap):
+            if plan is not None and not isinstance(plan, feature_map.FeatureMap):
                 raise ParameterError("maps", plan, "feature maps, or None for the identity")
 
     @property
@@ -241,7 +235,7 @@ class Polygon(Cover):
 
     def _rows(self, start: int, stop: int) -> Vectors:
         turns = (np.arange(start, stop) + 0.5) / self.corners - 0.5
-        return np.column_stack([cosine(turns), sine(turns)])
+        return np.column_stack([feature_map.cosine(turns), feature_map.sine(turns)])
 
 
 @final
@@ -265,7 +259,7 @@ class CubeSurface(Cover):
         96
     """
 
-    dimension: int = field(converter=checked_width)
+    dimension: int = field(converter=feature_map.checked_width)
     cells: int = field(converter=parameters.count)
 
     def __attrs_post_init__(self) -> None:
@@ -330,8 +324,8 @@ class RandomDirections(Cover):
     """
 
     size: int = field(converter=checked_size)
-    dimension: int = field(converter=checked_width)
-    seed: int = field(converter=checked_seed)
+    dimension: int = field(converter=feature_map.checked_width)
+    seed: int = field(converter=feature_map.checked_seed)
 
     @property
     def description(self) -> str:

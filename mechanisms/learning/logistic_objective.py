@@ -31,7 +31,7 @@ from dpproof.accountant.relation import R, ReplaceLabel, ReplaceOne
 from dpproof.accountant.sensitivity import L1, L2
 from dpproof.accountant.side_conditions import PERTURBED_MINIMUM, RANDOM_BITS, SPHERICAL_MINIMUM
 from dpproof.accountant.theorems.composition import compose, post_process
-from dpproof.mechanisms import parameters
+from dpproof.mechanisms import parameters, samplers
 from dpproof.mechanisms.learning.bounded_updates import learned, signed, signs
 from dpproof.mechanisms.learning.grid import Vectors, row_width
 from dpproof.mechanisms.learning.logistic_minimum import GRADIENT, Objective
@@ -42,12 +42,6 @@ from dpproof.mechanisms.noise.gaussian import Gaussian
 from dpproof.mechanisms.noise.laplace import Laplace
 from dpproof.mechanisms.outputs import Outputs
 from dpproof.mechanisms.parameters import named
-from dpproof.mechanisms.samplers import (
-    default_granularity,
-    gaussian_rounded,
-    laplace_rounded,
-    spherical_rounded,
-)
 from dpproof.mechanisms.samplers.rng import Rng
 
 # The noise is rounded to 2^-14 of the default grid. Only the output noise depends on it.
@@ -107,10 +101,10 @@ class Release:
     def draw(self, rows: Matrix, runs: int, rng: Rng) -> Vectors:
         """Release ``runs`` perturbed minima of one dataset, shape (runs, features)."""
         width = rows.shape[1]
-        grain = default_granularity(self.scale) / _FINER
+        grain = samplers.default_granularity(self.scale) / _FINER
         steps = self.perturb(np.zeros((runs, width)), self.scale, grain, rng)
         scale = self.output_scale(width)
-        out = default_granularity(scale) / _FINER
+        out = samplers.default_granularity(scale) / _FINER
         self._ends(width, out)
         objective = Objective(rows, self.decay)
         minima = objective.minima(on_grid(steps, grain))
@@ -124,7 +118,7 @@ class Release:
 
     def output_scale(self, width: int) -> Fraction:
         """Return the scale of the output noise: it hides twice the radius r."""
-        grain = default_granularity(self.scale) / _FINER
+        grain = samplers.default_granularity(self.scale) / _FINER
         radius = (GRADIENT + grain / 2 * _root_up(width)) / self.decay
         return 2 * radius * (_root_up(width) if self.by_coordinates else 1) / self.share
 
@@ -244,7 +238,7 @@ class PureLogisticObjective(Mechanism[R]):
             scale=1 / self._noise,
             perturb=_spherical,
             share=self.epsilon * _PURE_OUTPUT_SHARE,
-            blur=laplace_rounded,
+            blur=samplers.laplace_rounded,
             by_coordinates=True,
         )
         return release.runs(datasets, count, rng, norm=self.norm, features=self.features)
@@ -253,7 +247,7 @@ class PureLogisticObjective(Mechanism[R]):
 def _spherical(values: Vectors, size: Fraction, grain: Fraction, rng: Rng) -> NDArray[Any]:
     """Draw spherical noise in the shape of the values, which are zeros."""
     runs, width = values.shape
-    return spherical_rounded(size, grain, width, runs, rng)
+    return samplers.spherical_rounded(size, grain, width, runs, rng)
 
 
 MECHANISM_LOGISTIC_OBJECTIVE: Final = Theorem(
@@ -408,9 +402,9 @@ class LogisticObjective(Mechanism[R]):
         release = Release(
             decay=self.regulariser / bound**2,
             scale=self.sigma / bound,
-            perturb=gaussian_rounded,
+            perturb=samplers.gaussian_rounded,
             share=self._output_share,
-            blur=gaussian_rounded,
+            blur=samplers.gaussian_rounded,
             by_coordinates=False,
         )
         return release.runs(datasets, count, rng, norm=self.norm, features=self.features)

@@ -14,12 +14,7 @@ from numpy.typing import NDArray
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.relation import R
 from dpproof.mechanisms import parameters
-from dpproof.mechanisms.learning.bounded_updates import (
-    Adding,
-    Contributions,
-    NoisySums,
-    StepLearner,
-)
+from dpproof.mechanisms.learning import bounded_updates
 from dpproof.mechanisms.learning.grid import RECORD_BITS, STATE_BITS, Integers, Vectors, unit_rows
 from dpproof.mechanisms.learning.records import (
     SEVERAL_CLASSES,
@@ -45,7 +40,7 @@ _SERIES: Final = [math.log(2) ** k / math.factorial(k) for k in range(9)]
 
 @final
 @frozen(kw_only=True, repr=False, field_transformer=named)
-class SoftmaxDescent(StepLearner[R]):
+class SoftmaxDescent(bounded_updates.StepLearner[R]):
     """Learn multinomial logistic regression by noisy gradient steps, all classes in one chain.
 
     Start from w = 0, one vector a class. In every step add up (e_y - p) x' over the records, or
@@ -92,15 +87,15 @@ class SoftmaxDescent(StepLearner[R]):
             if not 1 / _LARGEST <= value <= _LARGEST:
                 raise ParameterError(name, value, "in [2^-100, 2^100]")
 
-    def sums(self) -> NoisySums[R]:
+    def sums(self) -> bounded_updates.NoisySums[R]:
         """Return the noisy sums that a run releases, with a bound of one record's contribution."""
-        return replace(StepLearner.sums(self), squared_bound=2, tail=4)
+        return replace(bounded_updates.StepLearner.sums(self), squared_bound=2, tail=4)
 
     def _encode(self, labels: Vectors) -> Integers:
         """Return the class numbers that the labels are."""
         return class_numbers(labels, self.classes)
 
-    def _contributions(self, records: GridRecords) -> Contributions:
+    def _contributions(self, records: GridRecords) -> bounded_updates.Contributions:
         if records.total > _MOST_RECORDS:
             raise ParameterError("data", records.total, f"at most {_MOST_RECORDS} records")
         # The engine's states are w / norm, and the grid's rows x / norm.
@@ -111,7 +106,7 @@ class SoftmaxDescent(StepLearner[R]):
 
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class _Gradients(Contributions):
+class _Gradients(bounded_updates.Contributions):
     """Gradients of the logistic losses, negated.
 
     Attributes:
@@ -132,7 +127,7 @@ class _Gradients(Contributions):
     def shape(self) -> tuple[int, ...]:
         return (self.classes, self.grid.vectors.shape[1])
 
-    def at(self, states: Vectors) -> Adding:
+    def at(self, states: Vectors) -> bounded_updates.Adding:
         """Return what adds up the gradients: a product for all scores, and one for the sums.
 
         Rows are shortened to integers of norm at most 2^16, so that scores are exact integers. From

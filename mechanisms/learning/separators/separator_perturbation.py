@@ -27,24 +27,13 @@ from dpproof.accountant.relation import R, Relation, ReplaceLabel, ReplaceOne
 from dpproof.accountant.sensitivity import LInf
 from dpproof.accountant.side_conditions import NEAR_MINIMUM, PERTURBED_CHOICE, RANDOM_BITS
 from dpproof.accountant.theorems.composition import post_process
-from dpproof.mechanisms import parameters
+from dpproof.mechanisms import parameters, samplers
 from dpproof.mechanisms.learning.grid import Integers
-from dpproof.mechanisms.learning.separators.oracles import (
-    EnumerationOracle,
-    Oracle,
-    Problem,
-    levels_at,
-)
+from dpproof.mechanisms.learning.separators import oracles
 from dpproof.mechanisms.learning.separators.spaces import Loss, Space, ZeroOne, patterns
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.outputs import Outputs
 from dpproof.mechanisms.parameters import named
-from dpproof.mechanisms.samplers import (
-    discrete_cube_norm,
-    discrete_laplace,
-    gaussian_rounded,
-    spherical_rounded,
-)
 from dpproof.mechanisms.samplers.rng import Rng
 from dpproof.mechanisms.selection.exponential import ExponentialMechanism
 
@@ -94,7 +83,7 @@ class CubeNorm(Law):
 
     def draw(self, shape: Shape, size: int, rng: Rng) -> NDArray[Any]:
         """Draw exactly."""
-        return discrete_cube_norm(self.scale(shape), shape.places, size, rng)
+        return samplers.discrete_cube_norm(self.scale(shape), shape.places, size, rng)
 
     def densest(self, shape: Shape) -> Fraction:
         """Return a bound of Z_{m-1} / Z_m, Z_m the sum of the masses.
@@ -118,7 +107,7 @@ class IndependentLaplace(Law):
 
     def draw(self, shape: Shape, size: int, rng: Rng) -> NDArray[Any]:
         """Draw exactly."""
-        drawn = discrete_laplace(self.scale(shape), size * shape.places, rng)
+        drawn = samplers.discrete_laplace(self.scale(shape), size * shape.places, rng)
         return drawn.reshape(size, shape.places)
 
     def densest(self, shape: Shape) -> Fraction:
@@ -137,7 +126,7 @@ class Sphere(Law):
 
     def draw(self, shape: Shape, size: int, rng: Rng) -> NDArray[Any]:
         """Draw exactly rounded vectors."""
-        return spherical_rounded(self.scale(shape), Fraction(1), shape.places, size, rng)
+        return samplers.spherical_rounded(self.scale(shape), Fraction(1), shape.places, size, rng)
 
     def densest(self, shape: Shape) -> Fraction:
         """Return a bound of the density of one coordinate at 0.
@@ -180,14 +169,14 @@ class SpaceChoice(Mechanism[R], ABC):
 
     def __attrs_post_init__(self) -> None:
         """Refuse what is no space or loss, or does not fit."""
-        require_choice(self.space, self.loss, EnumerationOracle())
+        require_choice(self.space, self.loss, oracles.EnumerationOracle())
 
 
 @frozen(kw_only=True, repr=False, field_transformer=named)
 class OracleChoice(SpaceChoice[R], ABC):
     """A choice that an oracle makes: the candidate that minimises losses and noise."""
 
-    oracle: Oracle = field(factory=EnumerationOracle)
+    oracle: oracles.Oracle = field(factory=oracles.EnumerationOracle)
 
     def __attrs_post_init__(self) -> None:
         """Refuse what is no space, loss or oracle, or does not fit."""
@@ -219,7 +208,7 @@ class PerturbedChoice(OracleChoice[R], ABC):
         width, levels = self.space.coordinates, np.array(self.space.levels)
         minima = []
         for seen in [patterns(data, width, self.loss.largest_feature) for data in datasets]:
-            problem = Problem(self.space, self.loss, seen, self.unit, self._heights)
+            problem = oracles.Problem(self.space, self.loss, seen, self.unit, self._heights)
             minima.append(levels[self.oracle.minima(problem, self._noises(count, rng))])
         return chosen(np.stack(minima))
 
@@ -351,13 +340,13 @@ def require_choice(space: object, loss: object, oracle: object) -> None:
         raise ParameterError("space", space, "a space of candidates, such as Cube(10)")
     if not isinstance(loss, Loss):
         raise ParameterError("loss", loss, "ZeroOne(), HingeLoss() or ParityLoss()")
-    if not isinstance(oracle, Oracle):
+    if not isinstance(oracle, oracles.Oracle):
         raise ParameterError("oracle", oracle, "EnumerationOracle() or MilpOracle()")
     loss.steepness(space)
     oracle.accepts(space, loss)
 
 
-def exact(_mechanism: object, _parameter: object, oracle: Oracle) -> None:
+def exact(_mechanism: object, _parameter: object, oracle: oracles.Oracle) -> None:
     """Refuse an oracle with a tolerance."""
     if getattr(oracle, "tolerance", None) is not None:
         raise ParameterError("oracle", oracle, "an exact one, EnumerationOracle()")
@@ -414,7 +403,7 @@ class GaussianSeparator(PerturbedChoice[R]):
     """
 
     sigma: Fraction = field(converter=parameters.scale)
-    oracle: Oracle = field(factory=EnumerationOracle, validator=exact)
+    oracle: oracles.Oracle = field(factory=oracles.EnumerationOracle, validator=exact)
 
     @property
     def _shift(self) -> int:
@@ -451,7 +440,7 @@ class GaussianSeparator(PerturbedChoice[R]):
 
     def _noises(self, count: int, rng: Rng) -> NDArray[Any]:
         zeros = np.zeros((count, self.space.separators))
-        return gaussian_rounded(zeros, self._deviation, Fraction(1), rng)
+        return samplers.gaussian_rounded(zeros, self._deviation, Fraction(1), rng)
 
 
 @final
@@ -499,10 +488,10 @@ class EnumeratedExponential(SpaceChoice[R]):
         read = [patterns(data, width, self.loss.largest_feature) for data in datasets]
         choices = []
         for data in read:
-            losses = Problem(self.space, self.loss, data, 1).totals().reshape(-1)
+            losses = oracles.Problem(self.space, self.loss, data, 1).totals().reshape(-1)
             listed = np.flatnonzero(losses >= 0)
             picked = self._mechanism().draw([-losses[listed]], count, rng)[0]
-            choices.append(levels_at(self.space, listed[picked]))
+            choices.append(oracles.levels_at(self.space, listed[picked]))
         return chosen(np.array(self.space.levels)[np.stack(choices)])
 
     def _mechanism(self) -> ExponentialMechanism[R]:

@@ -110,11 +110,8 @@ class LinearClassifier(ClassifierMixin, PrivateEstimator, ABC):  # type: ignore[
     def labelled(self, X: Any, y: Any = None, sample_weight: Any = None) -> mechanisms.Records:
         """Return the rows and their labels as the mechanism reads them; nothing is released.
 
-        Source: of the coins: proofs/theory/learners.md, Lemma 16.
-
-        Raises:
-            ParameterError: weights under replace-label, where they could tell labels.
-            ValueError: X and y are not a matrix and a vector of the same length.
+        Weights are coins (proofs/theory/learners.md, Lemma 16), and refused under replace-label by
+        ``ParameterError``, as they could tell labels there.
         """
         rows = read_rows(self, X, fitting=True)
         numbers = class_numbers(read_labels(y, rows.shape[0]), self._classes())

@@ -132,10 +132,8 @@ class RefitRefused(PrivacyError, RuntimeError):
 def refuse_search() -> None:
     """Refuse to go on if a part of scikit-learn calls that fits an estimator several times.
 
-    ``GridSearchCV``, ``cross_val_score``, ``learning_curve`` and their like fit clones of an
-    estimator on the same records, and look at scores without noise. All of these are releases.
-    So are the members of ``BaggingClassifier`` and of other ensembles, and the parts of
-    ``OneVsRestClassifier`` and ``CalibratedClassifierCV``. Within ``public_data()`` all of it goes.
+    Searches fit clones on the same records, and look at scores without noise; ensembles fit many.
+    All of these are releases. Within ``public_data()`` all of it goes.
     """
     if data_are_public():
         return
@@ -280,12 +278,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # untyped lib
 
     @abstractmethod
     def adopt(self, released: Any, guarantee: Guarantee[Relation]) -> Self:
-        """Keep a model that the learner released, with what its release satisfies.
-
-        Args:
-            released: an output of ``learner()``.
-            guarantee: of the mechanism that released it, which may have been one of many runs.
-        """
+        """Keep an output of ``learner()``, with the guarantee of it, or of many runs of it."""
 
     def learner(self) -> Mechanism[Relation]:
         """Return the mechanism that ``fit`` releases from, its noise calibrated to the budget.
@@ -310,22 +303,15 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # untyped lib
         return self._at(calibrated.value)
 
     def guarantee(self) -> Guarantee[Relation]:
-        """Return the guarantee of one fit; it is known before there is any data.
-
-        Raises:
-            ParameterError: as for ``learner``.
-        """
+        """Return the guarantee of one fit, known before there is data; errors as of ``learner``."""
         return self.learner().guarantee()
 
     def certificate(self, *, delta: Number | None = None) -> Certificate:
         """Return a certificate of the fit's (epsilon, delta), for ``dpproof check``.
 
-        After a fit it is about that fit, whatever arguments were set since; before, about the next.
-
-        Args:
-            delta: where epsilon is certified; by default that of the budget.
-        Raises:
-            ParameterError: no delta here and none in the budget.
+        It is about the fit, whatever arguments were set since; without one, about the next.
+        ``delta`` is by default that of the budget, and refused by ``ParameterError`` if there is
+        none.
         """
         at = self.delta if delta is None else delta
         if at is None:
@@ -458,17 +444,11 @@ class UnlabelledEstimator(PrivateEstimator, ABC):
     """A private estimator that fits rows alone."""
 
     def fit(self, X: ArrayLike, y: object = None) -> Self:  # noqa: ARG002
-        """Release what is learned of the rows, and keep it.
+        """Release what is learned of the rows, and keep it; y is ignored.
 
-        A second fit is a second release: if it sees a record again, the costs of both add up.
-
-        Args:
-            X: shape (rows, features), numbers; rows that are not finite contribute nothing.
-            y: ignored.
-        Raises:
-            ParameterError: as for ``learner``, or rows that do not fit the arguments.
-            BudgetExceeded, LedgerError: the ledger does not pay; nothing is released.
-            ValueError: X is not a matrix.
+        X has numbers, shape (rows, features); rows that are not finite contribute nothing. A second
+        fit is a second release: if it sees a record again, the costs of both add up. All else is as
+        for ``PerceptronClassifier.fit``.
         """
         return self._fitted(X)
 

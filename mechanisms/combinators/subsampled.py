@@ -54,9 +54,8 @@ def draw_samples(
     """Draw ``count`` independent samples of the records, in batches: lists of samples.
 
     Poisson samples keep the order of the records, others are in random order: else a record that
-    takes the place of another moves those between, which a query may look at. ``smaller`` says
-    whether a dataset of one record less than the population is another's neighbour, and a larger
-    one is, too.
+    takes the place of another moves those between. ``smaller`` says whether a dataset of one record
+    less than the population, or one more, is a neighbour.
     """
     records = records_of(data)
     size, take = len(records), _taking(records)

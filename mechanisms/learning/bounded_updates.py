@@ -29,7 +29,7 @@ from dpproof.accountant.relation import R, Relation, ReplaceOne
 from dpproof.accountant.sampling import Poisson, WithoutReplacement
 from dpproof.accountant.sensitivity import L2Contribution
 from dpproof.accountant.theorems.composition import compose, post_process
-from dpproof.mechanisms import parameters, samplers
+from dpproof.mechanisms import parameters
 from dpproof.mechanisms.blocks import BlockError, Blocks, added
 from dpproof.mechanisms.learning.grid import (
     PRODUCT_BITS,
@@ -55,6 +55,12 @@ from dpproof.mechanisms.noise.broadcast import on_grid as in_data_units
 from dpproof.mechanisms.noise.gaussian import Gaussian
 from dpproof.mechanisms.outputs import Outputs
 from dpproof.mechanisms.parameters import named
+from dpproof.mechanisms.samplers import (
+    default_granularity,
+    gaussian_rounded,
+    poisson_mask,
+    subset_without_replacement,
+)
 from dpproof.mechanisms.samplers.rng import Rng
 
 
@@ -82,11 +88,11 @@ class Batches:
         if self.scheme.sampling_rate == 1:
             return None
         if isinstance(self.scheme, Poisson):
-            mask = samplers.poisson_mask(runs * self.total, self.scheme.sampling_rate, rng)
+            mask = poisson_mask(runs * self.total, self.scheme.sampling_rate, rng)
             return mask.reshape(runs, self.total)
         drawn = np.zeros((runs, self.total), dtype=np.bool_)
         for run in drawn:
-            run[samplers.subset_without_replacement(len(run), self.scheme.sample_size, rng)] = True
+            run[subset_without_replacement(len(run), self.scheme.sample_size, rng)] = True
         return drawn
 
 
@@ -114,12 +120,7 @@ _ENTRIES = 2**22
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Totals:
-    """The contributions of the sampled records in some states.
-
-    Attributes:
-        sums: of the contributions, integers as float64 in units of 2^-24: shape (runs, ...).
-        counts: of the records that contribute, shape (runs,).
-    """
+    """Sums of contributions, (runs, ...), in units of 2^-24, and how many records contribute."""
 
     sums: Vectors
     counts: Integers
@@ -152,13 +153,10 @@ class Contributions(ABC):
         """Return what adds up the contributions of some records in states, exactly."""
 
     def totals(self, states: Vectors, chosen: NDArray[np.bool_] | None) -> Totals:
-        """Add up the contributions of the chosen records in every state.
+        """Add up the contributions of the chosen records in every state, exactly.
 
-        Args:
-            states: one per run, shape (runs, *shape).
-            chosen: mask of the records that each run has sampled, shape (runs, all records of the
-                data or more); None for all.
-        Laws: exact; what one record adds depends on the state and that record alone.
+        ``chosen`` is a mask of shape (runs, all records of the data or more); None takes all. What
+        one record adds depends on the state and that record alone.
         """
         if chosen is not None:
             chosen = chosen[:, self.grid.positions]
@@ -181,17 +179,12 @@ class NoisySums(Generic[R]):
     """T noisy sums of bounded contributions, each of a fresh sample, in units of the norm bound.
 
     Attributes:
-        scheme: the scheme by which the records of a step are drawn; Poisson at rate 1 takes all.
-        steps: T.
-        sigma: standard deviation of the noise, in data units.
-        norm: largest norm of a record, in data units.
+        scheme: draws the records of each of ``steps`` T; Poisson at rate 1 takes all.
+        sigma, norm: of the noise, and the largest of a record, in data units.
         squared_bound: bound of the squared norm of a contribution, in units of norm^2.
-        relation: the neighbouring relation.
-        stop: the rule by which a run ends early or picks a state; None to make all steps.
         iterates: true if the states after every step are returned, too.
-        whole: whether an average is over all states, the zero state that a run starts from
-            included, instead of over the last part.
-        tail: averages are over the last 1 / tail of the states.
+        whole: whether an average is over all states, the first, zero, included.
+        tail: averages are over the last 1 / tail of the states, if not ``whole``.
     """
 
     scheme: Poisson | WithoutReplacement = _ALL
@@ -232,10 +225,7 @@ class NoisySums(Generic[R]):
     def run(
         self, contributions: Contributions, batches: Batches, count: int, *, average: bool, rng: Rng
     ) -> Outputs:
-        """Run the learner ``count`` times on one dataset.
-
-        The weights are a mean of the states if ``average`` is true, else the last.
-        """
+        """Run the learner on one dataset, to a mean of the states if ``average``, else the last."""
         run = self._run
         if isinstance(self.stop, ChooseIterate):
             run = functools.partial(self._choose, self.stop)
@@ -317,10 +307,8 @@ class NoisySums(Generic[R]):
     def _noisy(self, sums: Vectors, rng: Rng) -> Vectors:
         """Add noise to sums in units of the norm bound; round to a grid that sigma decides."""
         scale = self.sigma / self.norm
-        grain = samplers.default_granularity(scale)
-        return in_data_units(
-            samplers.gaussian_rounded(sums * 2.0**-RECORD_BITS, scale, grain, rng), grain
-        )
+        grain = default_granularity(scale)
+        return in_data_units(gaussian_rounded(sums * 2.0**-RECORD_BITS, scale, grain, rng), grain)
 
 
 def learned(
@@ -367,9 +355,9 @@ def signed(records: GridRecords) -> Matrix:
 
 
 def hinge_limits(threshold: float) -> Limits:
-    """Return limits such that a record is a mistake if and only if y <w, x> < threshold > 0.
+    """Return limits such that a mistake has y <w, x> < threshold > 0, up to rounding.
 
-    This holds up to rounding. States and rows are in units whose product is 1.
+    States and rows are in units whose product is 1.
     """
 
     def limits(states: Vectors) -> Vectors:
@@ -385,10 +373,7 @@ def hinge_limits(threshold: float) -> Limits:
 class HalfspaceMistakes(Contributions):
     """Contributions y x of the records of which y <w / ||w||, x> is at most a limit of the state.
 
-    Attributes:
-        grid: the records, classes 1 and 0 for the labels 1 and -1.
-        limits: from states to limits, in units of 2^-52, in which products are integers.
-        update: the next states.
+    Classes are 1 and 0 for the labels 1 and -1; limits are in units of 2^-52, of whole products.
     """
 
     grid: GridRecords
@@ -422,10 +407,7 @@ class HalfspaceMistakes(Contributions):
 
 
 def mistakes_of_coordinates(records: GridRecords, margin: float) -> HalfspaceMistakes:
-    """Return the mistakes if every coordinate may move by a margin: y <w, x> <= margin ||w||_1.
-
-    The margin is in units of the norm bound.
-    """
+    """Return mistakes y <w, x> <= margin ||w||_1, the margin in units of the norm bound."""
 
     def limits(states: Vectors) -> Vectors:
         lengths = np.linalg.norm(states, axis=1)
@@ -436,10 +418,7 @@ def mistakes_of_coordinates(records: GridRecords, margin: float) -> HalfspaceMis
 
 
 def mistakes_within(records: GridRecords, limit: float) -> HalfspaceMistakes:
-    """Return the mistakes of the perceptron's rule: y <w / ||w||, x> at most a constant.
-
-    The limit is an integer, in units of 2^-52 of the norm bound.
-    """
+    """Return mistakes y <w / ||w||, x> <= limit, an integer in units of 2^-52 of the norm bound."""
     return HalfspaceMistakes(records, lambda states: np.full(len(states), limit), operator.add)
 
 
@@ -461,10 +440,7 @@ def _added(
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class InBlocks(Contributions):
-    """The contributions of records in blocks, added up where the blocks lie.
-
-    ``like`` has the contributions of no records, of the same width and total.
-    """
+    """The contributions of records in blocks, added up there; ``like`` has those of no records."""
 
     learner: SumLearner[Any]
     like: Contributions

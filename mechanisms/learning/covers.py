@@ -49,21 +49,11 @@ class Cover(Readable, ABC):
     @property
     @abstractmethod
     def description(self) -> str:
-        """Return the cover in words, for derivations and certificates.
-
-        The words hold everything that decides the cover.
-        """
+        """Return the cover in words that hold everything that decides it, for derivations."""
 
     @abstractmethod
     def _rows(self, start: int, stop: int) -> Vectors:
-        """Return vectors of the directions, none of them zero, of any length.
-
-        If the directions are paired, only every other one is returned.
-
-        Args:
-            start: number of a direction; if paired, of a pair.
-            stop: one beyond the last.
-        """
+        """Return vectors of the directions, or of one of each pair, none zero, of any length."""
 
     @final
     def on_grid(self, start: int, stop: int) -> Vectors:

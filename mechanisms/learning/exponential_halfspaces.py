@@ -53,11 +53,8 @@ _PARTS: Final = 64
 class Block:
     """Candidates that have the same public prior weight, after one map of the records.
 
-    Attributes:
-        cover: the directions.
-        signed: products y x of the mapped records, integers in units of 2^-24, shape (n, k).
-        offset: number of the cover's first direction among all candidates.
-        weight: the prior weight of each of them, above 0.
+    ``signed`` holds y x of mapped records, (n, k), in units of 2^-24; ``offset`` is the number of
+    the cover's first direction among all candidates.
     """
 
     cover: Cover
@@ -91,9 +88,7 @@ class Mistakes:
         return int(np.clip(_ENTRIES // max(self._exact.shape[1], 1), 16, _ROWS))
 
     def counts(self, vectors: Vectors) -> Integers:
-        """Count the mistakes of some directions on the grid, at most ``rows`` of them.
-
-        There is one number for each vector w; if paired two, of w and of -w.
+        """Count the mistakes of at most ``rows`` directions w on the grid, if paired of -w, too.
 
         Proof: a product beyond the error of binary32 has the sign of the exact one. Rows with any
             other product are counted again in binary64, where products are exact integers.
@@ -115,15 +110,7 @@ class Mistakes:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class _Part:
-    """Some directions of a block, and how many of them make how many mistakes.
-
-    Attributes:
-        block: the block of the directions.
-        mistakes: the counter of mistakes.
-        start: the first, by its number in the cover; even if paired.
-        stop: one beyond the last.
-        levels: the numbers of directions that make 0, 1, ..., n mistakes.
-    """
+    """Directions of a block from start (even if paired) to stop; how many make 0, 1, ... errors."""
 
     block: Block
     mistakes: Mistakes
@@ -140,11 +127,8 @@ def draw_candidates(
     rng: Rng,
     progress: Progress | None = None,
 ) -> Integers:
-    """Draw numbers of candidates, each with probability exactly as its weight e^(-factor mistakes).
+    """Draw numbers of candidates, with probability exactly as their weight e^(-factor mistakes).
 
-    All blocks are on the records of one dataset, and draws are independent.
-
-    Law: P(c) = w_c e^(-factor m_c) / sum of the same over all candidates.
     Proof: N_(b, e) candidates of block b make e mistakes; the level (b, e) has probability
         N_(b, e) w_b e^(-factor e) over the total, and each of its candidates 1 / N_(b, e) of that.
     """

@@ -62,11 +62,8 @@ class Release:
     """The release of a perturbed minimum, in units in which records have norm at most 1.
 
     Attributes:
-        decay: weight of ||w||^2 / 2.
-        scale: of the noise in the linear term.
-        perturb: adds noise of a scale to values and rounds to a grid, exactly.
-        share: the output noise's scale is the sensitivity over this share of the budget.
-        blur: as ``perturb``, for the output noise.
+        scale, perturb: of the noise in the linear term; it is added and rounded to a grid, exactly.
+        share, blur: the output noise's scale is the sensitivity over this share of the budget.
         by_coordinates: true if the output noise asks for an L1 sensitivity, not a Euclidean one.
     """
 

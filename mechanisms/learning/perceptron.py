@@ -194,13 +194,9 @@ class KeslerPerceptron(Perceptron[R]):
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class _Mistakes(bounded_updates.Contributions):
-    """Records that a rival class wins, or nearly.
+    """Records that a rival class wins, or nearly: within the limit, in units of 2^-24.
 
-    Attributes:
-        grid: the records.
-        classes: the number of classes.
-        limit: the margin in units of 2^-24.
-        order: of the norm of differences of weights, 1 or 2.
+    ``order`` is that of the norm of differences of weights, 1 or 2.
     """
 
     grid: GridRecords
@@ -213,10 +209,9 @@ class _Mistakes(bounded_updates.Contributions):
         return (self.classes, self.grid.vectors.shape[1])
 
     def at(self, states: Vectors) -> bounded_updates.Adding:
-        """Return what adds up the mistakes: a product for all scores, and one for the sums.
+        """Return what adds up the mistakes: scores are exact integers, one product for all.
 
-        Scores are exact integers. From there to the rival every operation acts on one record's
-        numbers alone and rounds correctly.
+        From there on every operation acts on one record's numbers alone and rounds correctly.
         """
         runs = len(states)
         stacked = unit_rows(states.reshape(runs, -1), STATE_BITS)

@@ -107,15 +107,7 @@ class SoftmaxDescent(bounded_updates.StepLearner[R]):
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class _Gradients(bounded_updates.Contributions):
-    """Gradients of the logistic losses, negated.
-
-    Attributes:
-        grid: the records.
-        classes: the number of classes.
-        square: what products of a state and a row, in units of norm 1, are multiplied with.
-        pace: length of the first step.
-        decay: weight of ||w||^2 / 2.
-    """
+    """Gradients of the logistic losses, negated; ``square`` is the unit of a state times a row."""
 
     grid: GridRecords
     classes: int
@@ -128,11 +120,9 @@ class _Gradients(bounded_updates.Contributions):
         return (self.classes, self.grid.vectors.shape[1])
 
     def at(self, states: Vectors) -> bounded_updates.Adding:
-        """Return what adds up the gradients: a product for all scores, and one for the sums.
+        """Return what adds up gradients; scores of rows cut to norm 2^16 are exact integers.
 
-        Rows are shortened to integers of norm at most 2^16, so that scores are exact integers. From
-        there to the coefficients every operation acts on one record's numbers alone and rounds
-        correctly, or is exact.
+        From there on every operation acts on one record's numbers alone and rounds correctly.
         """
         runs = len(states)
         flat = states.reshape(runs, -1)
@@ -174,11 +164,9 @@ class _Gradients(bounded_updates.Contributions):
 def softmax(powers: Vectors) -> Integers:
     """Return the shares of 2^power in the sum along the last axis, in units of 2^-12.
 
-    Args:
-        powers: at most 0, the largest 0, along an axis of at most 2^16.
-    Returns:
-        Integers of at least 0 with the sum 2^12, each within one unit of its share.
-    Laws: one slice of the result depends on that slice alone, bit for bit.
+    Powers are at most 0, the largest 0, along an axis of at most 2^16. The integers add up to 2^12,
+    each within one unit of its share, and depend on their slice alone, bit for bit.
+
     Proof: products, sums and floors of one number each round correctly; the powers are integers
         from there on, and shares are differences of cumulated ones, rounded down in integers.
     """

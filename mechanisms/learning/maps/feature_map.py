@@ -68,10 +68,7 @@ class FeatureMap(Withholding, Readable, ABC):
     @property
     @abstractmethod
     def description(self) -> str:
-        """Return the map in words, for derivations and certificates.
-
-        The words hold everything that decides the map.
-        """
+        """Return the map in words that hold everything that decides it, for derivations."""
 
     @abstractmethod
     def _apply(self, rows: Vectors) -> Vectors:
@@ -195,12 +192,7 @@ _SINE: Final = [(-1) ** k / math.factorial(2 * k + 1) for k in range(10)]
 
 
 def sine(turns: Vectors) -> Vectors:
-    """Return the sine of 2 pi turns, with an error of at most 2^-50.
-
-    Args:
-        turns: from -1/2 to 1/2.
-    Laws: element by element, bit for bit.
-    """
+    """Return the sine of 2 pi turns in [-1/2, 1/2], with an error of at most 2^-50, one by one."""
     half = np.copysign(0.5, turns)
     folded = np.where(np.abs(turns) > 0.25, half - turns, turns)
     angle = 2 * math.pi * folded
@@ -212,12 +204,7 @@ def sine(turns: Vectors) -> Vectors:
 
 
 def cosine(turns: Vectors) -> Vectors:
-    """Return the cosine of 2 pi turns, with an error of at most 2^-50.
-
-    Args:
-        turns: from -1/2 to 1/2.
-    Laws: element by element, bit for bit.
-    """
+    """Return the cosine of 2 pi turns in [-1/2, 1/2], as ``sine``."""
     return sine(0.25 - np.abs(turns))
 
 
@@ -319,10 +306,7 @@ class FourierFeatures(FeatureMap):
 
 @functools.lru_cache(maxsize=8)
 def _turns(plan: FourierFeatures) -> tuple[Vectors, int]:
-    """Return the frequencies in turns for rows of norm ``norm``: integers of 2^-bits, and bits.
-
-    The squared norm of each is at most 2^56.
-    """
+    """Return frequencies in turns for rows of norm ``norm``, integers of norm <= 2^28, and bits."""
     from scipy.special import ndtri  # noqa: PLC0415 - its import takes longer than all of ours
 
     size = plan.frequencies * plan.features

@@ -206,14 +206,10 @@ class AveragedPerturbation(OracleChoice[R]):
 @final
 @dataclass(frozen=True, slots=True)
 class Stability:
-    """A bound of the distance of sums of minima on neighbours, but with probability delta.
+    """A bound of the distance of sums of ``calls`` minima on neighbours, with failure delta.
 
-    Attributes:
-        coordinates: d.
-        slope: the move of an objective's differences, per unit of ||w - u||_1.
-        scale: of the geometric noise.
-        calls: the number of minima that are added up.
-        delta: that probability.
+    ``slope`` is the move of an objective's differences per unit of ||w - u||_1, ``scale`` that of
+    the geometric noise.
     """
 
     coordinates: int
@@ -243,10 +239,7 @@ class Stability:
 
     @property
     def share(self) -> Fraction:
-        """Return the q of the theorem, rounded up.
-
-        It is the least with calls kl(q || p) >= log(1/delta).
-        """
+        """Return the theorem's q, rounded up: the least with calls kl(q || p) >= -log delta."""
         p = self._moved(self.shift)
         if not 0 < p < 1 or not self._enough(p, 1.0):
             return Fraction(1)
@@ -430,10 +423,7 @@ class Lift:
 
     @property
     def heights(self) -> Integers | None:
-        """Return the heights, by the squared norm of y; None if flat.
-
-        On a grid it is the squared norm of w.
-        """
+        """Return the heights by the squared norm of y, on a grid that of w; None if flat."""
         if self.flat:
             return None
         square = 4 * self.fineness**2
@@ -441,10 +431,7 @@ class Lift:
         return np.array([(root + 1) // 2 for root in doubled], dtype=np.int64)
 
     def charged(self, noise: NDArray[Any]) -> NDArray[Any]:
-        """Return the noise on places of patterns and on heights that equals minus <noise, psi>.
-
-        A place of coordinate j costs -c noise_j times the distance of two levels.
-        """
+        """Return what noise costs in places, -c noise_j times the gap of levels, and in heights."""
         width, steps = self.space.coordinates, len(self.values) - 1
         places = np.repeat(-self.fineness * self.gap * noise[:, :width], steps, axis=1)
         return np.concatenate([places, noise[:, width:]], axis=1)

@@ -41,13 +41,7 @@ from dpproof.mechanisms.selection.exponential import ExponentialMechanism
 @final
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The quantities that decide the noise besides its law.
-
-    Attributes:
-        places: m, the number of places of a pattern.
-        shift: the units of noise by which a place moves to make up for one record.
-        epsilon: the price.
-    """
+    """What decides the noise besides its law: places, shift by one record, and price."""
 
     places: int
     shift: int
@@ -86,9 +80,7 @@ class CubeNorm(Law):
         return samplers.discrete_cube_norm(self.scale(shape), shape.places, size, rng)
 
     def densest(self, shape: Shape) -> Fraction:
-        """Return a bound of Z_{m-1} / Z_m, Z_m the sum of the masses.
-
-        It is at most e^(2 a) a / (2 m) for a = 1 / scale.
+        """Return a bound e^(2 a) a / (2 m) of Z_{m-1} / Z_m, Z the sum of masses, a = 1 / scale.
 
         Rounds: up, by e^(2 a) <= 1 + 4 a for a <= 1/2, which the shift ensures (``fineness``).
         """
@@ -129,9 +121,7 @@ class Sphere(Law):
         return samplers.spherical_rounded(self.scale(shape), Fraction(1), shape.places, size, rng)
 
     def densest(self, shape: Shape) -> Fraction:
-        """Return a bound of the density of one coordinate at 0.
-
-        It is at most 1 / (scale sqrt(pi (2 m - 1))).
+        """Return a bound 1 / (scale sqrt(pi (2 m - 1))) of the density of one coordinate at 0.
 
         Rounds: up, by pi >= 3.14 and a root that is rounded down to 2^-20.
         """
@@ -313,11 +303,7 @@ class SeparatorPerturbation(PerturbedChoice[R]):
 
     @property
     def unit(self) -> int:
-        """Return the worth of one loss in units of the noise.
-
-        One record moves the difference of two candidates' losses by ``Loss.steepness`` a place in
-        which they differ, by twice that if it is replaced.
-        """
+        """Return the worth of one loss in units of the noise, whose shift hides one record."""
         return loss_unit(self.shape.shift, self.space, self.loss, self.relation)
 
     def _noises(self, count: int, rng: Rng) -> NDArray[Any]:

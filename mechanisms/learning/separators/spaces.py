@@ -264,12 +264,7 @@ LARGEST: Final = 2**20
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Patterns:
-    """The distinct rows of the records that count, with the number of each label.
-
-    Attributes:
-        rows: distinct integer rows, shape (patterns, features).
-        positive, negative: the numbers of records of each row with label +1, -1.
-    """
+    """The distinct integer rows of the records that count, with the number of each label."""
 
     rows: Integers
     positive: Integers
@@ -291,21 +286,14 @@ class Loss(Withholding, Readable, ABC):
         return 1
 
     def steepness(self, space: Space) -> Fraction:
-        """Return the largest difference of one record's losses of two candidates, a place.
-
-        That is, divided by the number of places in which their patterns differ.
-        """
+        """Return how far one record's losses of two candidates differ at most, a place of both."""
         return Fraction(1, space.distance)
 
     @abstractmethod
     def charge(
         self, margins: NDArray[Any], positive: Integers, negative: Integers, space: Space
     ) -> Integers:
-        """Add up the losses, by the margin, of records with one row.
-
-        The numbers of records of label +1 and -1 broadcast to the margins' shape, which the exact
-        totals have.
-        """
+        """Add up the losses by margins, for numbers of records of each label of their shape."""
 
     def apart(self, sums: Integers, data: Patterns, space: Space) -> Integers:  # noqa: ARG002  # of other losses
         """Return the losses of candidates whatever their margins, by the sums of their levels."""
@@ -315,10 +303,7 @@ class Loss(Withholding, Readable, ABC):
     def losses(
         self, margins: NDArray[Any], sums: Integers, data: Patterns, space: Space
     ) -> Integers:
-        """Add up the exact losses of candidates.
-
-        Margins have the shape (candidates, patterns), sums of levels the shape (candidates,).
-        """
+        """Add up exact losses by margins, (candidates, patterns), and sums of levels."""
         rows = self.charge(margins, data.positive, data.negative, space).sum(axis=1)
         return np.asarray(rows + self.apart(sums, data, space))
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from dpproof.accountant import arguments, sampling
 from dpproof.accountant.errors import ParameterError
 from dpproof.mechanisms import samplers
+from dpproof.mechanisms.samplers import subset_without_replacement
 from dpproof.mechanisms.samplers.rng import Rng, as_rng
 
 
@@ -101,7 +102,7 @@ def sampled_indices(scheme: sampling.SamplingScheme, records: int, rng: Rng) -> 
     """Draw one sample of record numbers, increasing, each as often as the record counts."""
     match scheme:
         case sampling.WithoutReplacement():
-            return samplers.subset_without_replacement(records, scheme.sample_size, rng)
+            return subset_without_replacement(records, scheme.sample_size, rng)
         case sampling.WithReplacement():
             return np.sort(
                 samplers.uniform_below(records, scheme.sample_size, rng).astype(np.int64)
@@ -111,7 +112,7 @@ def sampled_indices(scheme: sampling.SamplingScheme, records: int, rng: Rng) -> 
             return np.flatnonzero(coins) // scheme.contributions
     drawn = np.flatnonzero(samplers.poisson_mask(records, scheme.sampling_rate, rng))
     if isinstance(scheme, sampling.TruncatedPoisson) and drawn.size > scheme.largest:
-        return drawn[samplers.subset_without_replacement(drawn.size, scheme.largest, rng)]
+        return drawn[subset_without_replacement(drawn.size, scheme.largest, rng)]
     return drawn
 
 

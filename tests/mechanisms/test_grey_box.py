@@ -42,7 +42,7 @@ SAMPLERS = {
     "dpproof.mechanisms.selection.exponential.categorical_exp": "exponents",
     "dpproof.mechanisms.local.randomized_response.randomized_response": "values",
     "dpproof.mechanisms.combinators.composed.run_count": None,
-    "dpproof.mechanisms.batches.samplers.subset_without_replacement": None,
+    "dpproof.mechanisms.batches.subset_without_replacement": None,
 }
 TOTAL = ClippedSum(lower=0, upper=1)
 LAPLACE = Laplace(scale=2, sensitivity=L1(1), query=TOTAL)

@@ -550,11 +550,7 @@ class CoverClassifier(LinearClassifier):
     prior: Sequence[Number] | None = None
 
     def learner(self) -> mechanisms.Mechanism[Relation]:
-        """Return the mechanism that ``fit`` releases from.
-
-        Raises:
-            ParameterError: an argument outside its domain, or more than two classes.
-        """
+        """Return the mechanism that ``fit`` releases from, for two classes."""
         return self._at(1)
 
     def _at(self, sigma: Number) -> mechanisms.Mechanism[Relation]:

@@ -48,15 +48,8 @@ def robust_accuracy(
     For rows of others this costs nothing. On private training rows it is another release, which
     the model's guarantee does not cover.
 
-    Args:
-        model: as for ``certify_radius``.
-        X: shape (rows, features).
-        y: the labels; a row with an unknown one is called wrong.
-        radius: how far rows are moved, at least 0, in data units.
-        norm: ``"l2"`` or ``"linf"``.
-        steps: of each descent of the attack.
-        starts: how many descents.
-        seed: of the attack's random points.
+    Arguments are those of ``attack``; a row with an unknown label is called wrong.
+
     Raises:
         ParameterError: an argument outside its domain, or no rows.
     Example:

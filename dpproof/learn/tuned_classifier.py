@@ -78,17 +78,10 @@ def tune(
 
     It stands where ``GridSearchCV`` stands without privacy; see ``TunedClassifier``.
 
-    Args:
-        estimator: its ``epsilon`` and ``delta`` are the budget of everything: all trainings, their
-            scores and the choice.
-        grid: from names of parameters to values that were chosen without looking at the data, as
-            for ``sklearn.model_selection.ParameterGrid``.
-        probability: that a given candidate, such as the best one, is among those tried.
-        score_share: how much of mu^2 of one run pays for its score.
-        report_share: and for the count that is reported, with noise of its own.
-        expected_runs: laws with more runs on average are left out, however little noise they need.
-    Returns:
-        The classifier, to be fitted.
+    Arguments are those of ``TunedClassifier``. The estimator's ``epsilon`` and ``delta`` are the
+    budget of everything: all trainings, their scores and the choice. Values of the grid were chosen
+    without looking at the data.
+
     Raises:
         ParameterError: an argument outside its domain.
     Example:
@@ -183,11 +176,7 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         return str(super().__repr__(N_CHAR_MAX)) + said_public(self)
 
     def candidates(self) -> list[dict[str, Any]]:
-        """Return the parameters of all candidates, in the order of ``best_index_``.
-
-        Raises:
-            ParameterError: as for the class.
-        """
+        """Return the parameters of all candidates, in the order of ``best_index_``."""
         estimator: object = self.estimator
         if not isinstance(estimator, Tunable):
             allowed = (
@@ -240,22 +229,12 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         )
 
     def learner(self) -> mechanisms.Selected[Relation]:
-        """Return the mechanism that ``fit`` releases from.
-
-        Raises:
-            ParameterError: as for the class.
-            CalibrationError: no noise meets the budget.
-        """
+        """Return the mechanism that ``fit`` releases from; it raises what ``plan`` does."""
         option = self.affordable()
         return self._run(option.noise).select(option.runs, score=fewest_mistakes)
 
     def affordable(self) -> SelectionOption:
-        """Return the law of the number of runs, and the noise of each, that are used.
-
-        Raises:
-            ParameterError: as for the class.
-            CalibrationError: no noise meets the budget.
-        """
+        """Return the law of runs, and the noise of each, that are used; as ``plan``."""
         most = check.positive(expected_runs=self.expected_runs)
         # A law that may make no run at all would sometimes leave no model.
         options = [o for o in self.plan().options if isinstance(o.runs, TruncatedNegativeBinomial)]
@@ -266,22 +245,11 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         return affordable[0]
 
     def guarantee(self) -> Guarantee[Relation]:
-        """Return the guarantee of one fit; it is known before there is any data.
-
-        Raises:
-            ParameterError: as for the class.
-            CalibrationError: no noise meets the budget.
-        """
+        """Return the guarantee of one fit, known before there is data; it raises as ``plan``."""
         return self.learner().guarantee()
 
     def certificate(self, *, delta: Number | None = None) -> Certificate:
-        """Return a certificate of the whole search's (epsilon, delta), for ``dpproof check``.
-
-        After a fit it is about that fit; before, about the next.
-
-        Args:
-            delta: where epsilon is certified; by default that of the budget.
-        """
+        """Return a certificate of the whole search, as ``PerceptronClassifier.certificate``."""
         at = self.estimator.delta if delta is None else delta
         fitted = hasattr(self, "guarantee_")
         return (self.guarantee_ if fitted else self.guarantee()).certify(delta=at)
@@ -298,13 +266,7 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
     ) -> TunedClassifier:
         """Release the best model found, with its parameters and its noisy number of mistakes.
 
-        Args:
-            X: shape (rows, features).
-            y: labels, shape (rows,).
-            sample_weight: as for the estimator; the same rows take part in all runs.
-        Raises:
-            ParameterError: as for the class.
-            ValueError: X and y are not a matrix and a vector of the same length.
+        Arguments and errors are as for the estimator; the same rows take part in all runs.
         """
         refuse_search()
         option, listed = self.affordable(), self.candidates()

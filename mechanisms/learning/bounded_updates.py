@@ -53,7 +53,7 @@ from dpproof.mechanisms.learning.stops import ChooseIterate, Stop
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.noise.broadcast import on_grid as in_data_units
 from dpproof.mechanisms.noise.gaussian import Gaussian
-from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.outputs import Outputs, record
 from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers import (
     default_granularity,
@@ -315,15 +315,8 @@ def learned(
     stopped: NDArray[np.bool_], steps: Integers, weights: Vectors, iterates: Vectors | None = None
 ) -> Outputs:
     """Return the outputs of runs as numpy records, so that ``release`` gives ``.weights``."""
-    columns: dict[str, NDArray[Any]] = {"stopped": stopped, "steps": steps, "weights": weights}
-    if iterates is not None:
-        columns["iterates"] = iterates
-    kinds: dict[str, type[np.generic]] = {"stopped": np.bool_, "steps": np.int64}
-    fields = [(name, kinds.get(name, np.float64), one.shape[1:]) for name, one in columns.items()]
-    outputs = np.recarray(len(weights), dtype=fields)
-    for name, one in columns.items():
-        outputs[name] = one
-    return np.asarray(outputs)
+    more = {} if iterates is None else {"iterates": iterates}
+    return record(1, stopped=stopped, steps=steps, weights=weights, **more)
 
 
 def mapped_back(plan: LinearMap, runs: Outputs) -> Outputs:
@@ -504,11 +497,7 @@ class SumLearner(Mechanism[R], ABC):
         """Return the contributions of the records of one dataset."""
 
     def guarantee(self) -> Guarantee[R]:
-        """Return the guarantee of the noisy sums of all steps, and so of every function of them.
-
-        Raises:
-            NotImplied: no theorem covers a sample of a step under the relation.
-        """
+        """Return the guarantee of the noisy sums of all steps, and so of every function of them."""
         return self.sums().guarantee("the learner's rule for its next state")
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
@@ -522,11 +511,7 @@ class SumLearner(Mechanism[R], ABC):
 
     @final
     def contributions(self, data: object) -> Contributions:
-        """Return the contributions of the records of one dataset, for tests and audits.
-
-        Raises:
-            ParameterError: the data is not labelled rows of the right width.
-        """
+        """Return the contributions of the records of one dataset, for tests and audits."""
         if not isinstance(data, Blocks) or data.records is not None:
             return self._contributions(self._read(data))
         sizes = data.each(functools.partial(_size, self))

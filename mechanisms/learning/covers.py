@@ -62,11 +62,7 @@ class Cover(Readable, ABC):
 
     @final
     def directions(self, start: int, stop: int) -> Vectors:
-        """Return the directions from ``start`` to ``stop - 1``: shape (count, dimension).
-
-        Raises:
-            ParameterError: not a range of numbers of directions.
-        """
+        """Return the directions from ``start`` to ``stop - 1``: shape (count, dimension)."""
         if not 0 <= start < stop <= self.size:
             raise ParameterError("start, stop", (start, stop), f"a range within 0 to {self.size}")
         if not self.paired:
@@ -148,8 +144,6 @@ class FiniteCover(Cover):
     Args:
         candidates: shape (candidates, dimension), finite and none of them zero, chosen without
             looking at the data.
-    Raises:
-        ParameterError: not such a matrix.
     Example:
         >>> FiniteCover([[1, 0], [3, 4]]).directions(0, 2).round(6)
         array([[1. , 0. ],
@@ -196,8 +190,6 @@ class Polygon(Cover):
 
     Args:
         corners: even, from 4 to 10^8.
-    Raises:
-        ParameterError: another number.
     Example:
         >>> Polygon(corners=4).directions(0, 2).round(6) + 0.0
         array([[-0.707107, -0.707107],
@@ -241,9 +233,7 @@ class CubeSurface(Cover):
 
     Args:
         dimension: k, from 1.
-        cells: along each edge of a face.
-    Raises:
-        ParameterError: not counts, or more than 10^8 directions.
+        cells: along each edge of a face; there are at most 10^8 in all.
     Example:
         >>> CubeSurface(dimension=3, cells=4).size
         96
@@ -305,8 +295,6 @@ class RandomDirections(Cover):
         size: the number of directions, from 1 to 10^8.
         dimension: coordinates of a direction.
         seed: public, chosen before looking at the data; trying several is a selection.
-    Raises:
-        ParameterError: a parameter outside its domain.
     Example:
         >>> cover = RandomDirections(size=5, dimension=3, seed=1)
         >>> bool((cover.directions(0, 1) == -cover.directions(1, 2)).all())

@@ -33,7 +33,7 @@ from dpproof.mechanisms.learning.grid import PRODUCT_BITS, Integers, Vectors
 from dpproof.mechanisms.learning.maps.feature_map import FeatureMap, LinearMap, map_or_none
 from dpproof.mechanisms.learning.records import on_grid
 from dpproof.mechanisms.mechanism import Mechanism
-from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.outputs import Outputs, record
 from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers import categorical_exp, uniform_below
 from dpproof.mechanisms.samplers.rng import Rng
@@ -262,7 +262,6 @@ class ExponentialHalfspaces(Mechanism[R]):
         factor: the weight of a mistake in the exponent.
         prior: public weights above 0: of a ``FiniteCover`` one for each candidate, of a
             ``CoverUnion`` one for each cover, shared equally by its directions. None is equal.
-        relation: the neighbouring relation.
         records: a public number of records, for ``excess_rate`` only.
         progress: called with the numbers of candidates looked at and of all, while counting.
     Outputs:
@@ -270,8 +269,7 @@ class ExponentialHalfspaces(Mechanism[R]):
         if the map is linear, else for mapped rows. Of a union with maps, ``index`` alone says
         which map it was, and ``weights`` are padded with zeros; ``coefficients`` has them.
     Raises:
-        ParameterError: a parameter outside its domain; on release, data that is not labelled rows.
-            A record that is not finite, or whose label is neither 1 nor -1, contributes nothing.
+        ParameterError: as for ``BatchPerceptron``, whose data it takes.
     Example:
         >>> from dpproof.accountant import ReplaceOne
         >>> from dpproof.mechanisms.learning.covers import RandomDirections
@@ -361,11 +359,7 @@ class ExponentialHalfspaces(Mechanism[R]):
         return lost / float(self.factor)
 
     def excess_rate(self, *, failure: Number) -> float:
-        """Return ``excess`` as a share of the public number of records; from 1 on it says nothing.
-
-        Raises:
-            ParameterError: the learner was given no public ``records``.
-        """
+        """Return ``excess`` as a share of the public ``records``; from 1 on it says nothing."""
         if self.records is None:
             raise ParameterError("records", None, "a public number, given to the learner")
         return self.excess(failure=failure) / self.records
@@ -377,12 +371,7 @@ class ExponentialHalfspaces(Mechanism[R]):
     def mistakes(self, data: object, *, start: int = 0, stop: int | None = None) -> Integers:
         """Count the records that some candidates are mistaken about, exactly; it is private.
 
-        Args:
-            data: labelled rows, in any form that learners take.
-            start: the first candidate.
-            stop: one beyond the last; None takes all.
-        Raises:
-            ParameterError: the data is not labelled rows of the right width.
+        ``start`` is the first candidate, ``stop`` one beyond the last; None takes all.
         """
         end, counts = self.cover.size if stop is None else stop, []
         for cover, plan, offset in self._covers():
@@ -395,11 +384,7 @@ class ExponentialHalfspaces(Mechanism[R]):
         return np.concatenate(counts)
 
     def coefficients(self, index: int) -> Vectors:
-        """Return the direction of one number: for rows before mapping if its map is linear.
-
-        Raises:
-            ParameterError: not the number of a candidate.
-        """
+        """Return a candidate's direction: for rows before mapping if its map is linear."""
         if not 0 <= index < self.cover.size:
             raise ParameterError("index", index, f"from 0 to {self.cover.size - 1}")
         cover, plan, offset = [one for one in self._covers() if one[2] <= index][-1]
@@ -458,10 +443,7 @@ class ExponentialHalfspaces(Mechanism[R]):
         table = np.zeros((len(rows), max(widths)))
         for place, row in enumerate(rows):
             table[place, : len(row)] = row
-        fields = [("index", np.int64), ("weights", np.float64, table.shape[1:])]
-        outputs = np.recarray(picked.shape, dtype=fields)
-        outputs["index"], outputs["weights"] = picked, table[places]
-        return np.asarray(outputs)
+        return record(1, index=picked, weights=table[places])
 
 
 def fewest_mistakes(epsilon: Fraction, relation: R) -> ExponentialMechanism[R]:

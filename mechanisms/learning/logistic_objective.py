@@ -163,12 +163,9 @@ class PureLogisticObjective(Mechanism[R]):
 
     Args:
         epsilon: nats.
-        regulariser, norm, relation, features: as for ``LogisticObjective``.
-    Outputs:
-        A record with fields ``stopped`` (False), ``steps`` (1) and ``weights``, shape (features,).
+        regulariser, norm, relation, features: as for ``LogisticObjective``, as are outputs.
     Raises:
-        ParameterError: a parameter outside its domain, a regulariser that is too small included; on
-            release, data that is not labelled rows.
+        ParameterError: as for ``BatchPerceptron``; a regulariser that is too small.
     Example:
         >>> from dpproof.accountant import AddRemove
         >>> from dpproof.mechanisms import LogisticObjective
@@ -287,7 +284,6 @@ class LogisticObjective(Mechanism[R]):
         regulariser: weight of ||w||^2 / 2, in squared data units.
         norm: rows are clipped to this Euclidean norm, in data units. None scales every row to
             norm 1.
-        relation: the neighbouring relation.
         features: the width of a row; None takes it from the array.
     Outputs:
         A record with fields ``stopped`` (False), ``steps`` (1) and ``weights``, shape (features,).
@@ -321,11 +317,7 @@ class LogisticObjective(Mechanism[R]):
         relation: R,
         features: int | None = None,
     ) -> PureLogisticObjective[R]:
-        """Return the learner of the same objective with spherical noise, which is epsilon-DP.
-
-        Raises:
-            ParameterError: as for ``PureLogisticObjective``.
-        """
+        """Return the learner of the same objective with spherical noise, which is epsilon-DP."""
         parameters: dict[str, Any] = {"epsilon": epsilon, "regulariser": regulariser, "norm": norm}
         return PureLogisticObjective(**parameters, relation=relation, features=features)
 
@@ -343,10 +335,8 @@ class LogisticObjective(Mechanism[R]):
     def guarantee(self) -> Guarantee[R]:
         """Return (norm / sigma)-GDP: the exact minimum composes with the hidden difference from it.
 
-        It is a dominating pair if the regulariser is below ``free_regulariser``.
-
-        Raises:
-            NotImplied: it is, and the relation replaces records or labels.
+        It is a dominating pair if the regulariser is below ``free_regulariser``, and raises
+        NotImplied if then records or labels are replaced.
         """
         difference = Gaussian(sigma=1 / self._output_share, sensitivity=L2(1, self.relation))
         joint = compose(self._minimum(), difference.guarantee())

@@ -258,22 +258,13 @@ class PhasedHinge(Mechanism[R]):
     Outputs:
         A record with fields ``stopped`` (False), ``steps`` (phases) and ``weights``.
     Raises:
-        ParameterError: a parameter outside its domain; on release, data that is not labelled rows,
-            of another size than ``records``, or fewer than 4. A record that is not finite, or whose
-            label is neither 1 nor -1, makes no step.
+        ParameterError: as for ``BatchPerceptron``; data of another size, or below 4 records.
     Example:
         >>> from dpproof.accountant import ReplaceOne
-        >>> learner = PhasedHinge(margin=0.1, norm=1, mu=0.1, relation=ReplaceOne())
-        >>> float(learner.guarantee().mu)
+        >>> given = {"margin": 0.1, "norm": 1, "mu": 0.1, "relation": ReplaceOne()}
+        >>> float(PhasedHinge(**given).guarantee().mu)
         0.1
-        >>> other = PhasedHinge(
-        ...     margin=0.1,
-        ...     norm=1,
-        ...     mu=0.1,
-        ...     sampling="with-replacement",
-        ...     records=10_000,
-        ...     relation=ReplaceOne(),
-        ... )
+        >>> other = PhasedHinge(**given, sampling="with-replacement", records=10_000)
         >>> other.guarantee().epsilon(delta=1e-6).upper > 3 * 0.397
         True
     """

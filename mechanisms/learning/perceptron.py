@@ -95,7 +95,6 @@ class BatchPerceptron(Perceptron[R]):
             private, and a rate computed from it would leak it.
         norm: rows are clipped to this Euclidean norm, in data units. None scales every row to
             norm 1; the margin is then the cosine of an angle.
-        relation: the neighbouring relation.
         stop: a test that may end the run before its last step, or ``ChooseIterate``; None makes
             all steps. All steps are paid for.
         average: whether the weights of a run that was not stopped are the mean of the last half of
@@ -162,8 +161,7 @@ class KeslerPerceptron(Perceptron[R]):
         A record with fields ``stopped``, ``steps``, ``weights`` of shape (k, features); if asked
         for also ``iterates`` of shape (steps, k, features).
     Raises:
-        ParameterError: a parameter outside its domain; on release, data that is not labelled rows.
-            A record that is not finite, or of an unknown class, contributes nothing.
+        ParameterError: as for ``BatchPerceptron``.
     Example:
         >>> from dpproof.accountant import AddRemove
         >>> learner = KeslerPerceptron(

@@ -63,9 +63,7 @@ class SoftmaxDescent(bounded_updates.StepLearner[R]):
     Outputs:
         A record with fields ``stopped`` (False), ``steps`` and ``weights``, shape (k, features).
     Raises:
-        ParameterError: a parameter outside its domain; on release, data that is not labelled rows,
-            or more than 2^25 records. A record that is not finite, or of an unknown class,
-            contributes nothing.
+        ParameterError: as for ``BatchPerceptron``, or more than 2^25 records.
     Example:
         >>> from dpproof.accountant import AddRemove
         >>> learner = SoftmaxDescent(

@@ -29,12 +29,11 @@ from dpproof.mechanisms.learning.separators.oracles import EnumerationOracle, Or
 from dpproof.mechanisms.learning.separators.separator_perturbation import (
     OracleChoice,
     PerturbedChoice,
-    chosen,
     exact,
     times_moved,
 )
 from dpproof.mechanisms.learning.separators.spaces import Space, patterns
-from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.outputs import Outputs, record
 from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers import discrete_laplace, geometric, spherical_rounded
 from dpproof.mechanisms.samplers.arrays import multiply_add
@@ -102,15 +101,8 @@ class AveragedPerturbation(OracleChoice[R]):
     Example:
         >>> from dpproof.accountant import AddRemove
         >>> from dpproof.mechanisms import Grid, HingeLoss
-        >>> fit = AveragedPerturbation(
-        ...     epsilon=1,
-        ...     delta=1e-6,
-        ...     space=Grid(1, 8),
-        ...     calls=500,
-        ...     rate=0.002,
-        ...     loss=HingeLoss(),
-        ...     relation=AddRemove(),
-        ... )
+        >>> given = {"space": Grid(1, 8), "loss": HingeLoss(), "relation": AddRemove()}
+        >>> fit = AveragedPerturbation(epsilon=1, delta=1e-6, calls=500, rate=0.002, **given)
         >>> round(fit.share, 3)
         0.02
         >>> fit.release([([1], 1), ([1], -1)] * 500).weights.shape
@@ -200,7 +192,7 @@ class AveragedPerturbation(OracleChoice[R]):
             sums = levels[minima].reshape(count, self.calls, width).sum(axis=1).reshape(-1)
             noisy = multiply_add(1, sums, discrete_laplace(scale, count * width, rng))
             rounded.append((noisy / self.calls).astype(np.float64).reshape(count, width))
-        return chosen(np.stack(rounded))
+        return record(2, weights=np.stack(rounded))
 
 
 @final
@@ -287,13 +279,8 @@ class SphereLift(PerturbedChoice[R]):
     Args:
         epsilon: nats, in [2^-200, 1024].
         space: the candidates, such as ``Grid(3, 2)``.
-        loss: of a candidate at a record.
         oracle: an exact one; by default ``EnumerationOracle()``.
-        relation: the neighbouring relation; replace-one costs twice the noise.
-    Outputs:
-        A record with the field ``weights``: the candidate, integers of shape (coordinates,).
-    Raises:
-        ParameterError: as for ``SeparatorPerturbation``; an oracle with a tolerance.
+        loss, relation: as for ``SeparatorPerturbation``, as are outputs and errors.
     Example:
         >>> from dpproof.accountant import AddRemove
         >>> from dpproof.mechanisms import Grid

@@ -206,11 +206,7 @@ class EnumerationOracle(Oracle):
         return
 
     def accepts(self, space: Space, loss: Loss) -> None:  # noqa: ARG002  # any loss
-        """Refuse more than 2^26 vectors of levels.
-
-        Raises:
-            ParameterError: there are more.
-        """
+        """Refuse more than 2^26 vectors of levels."""
         if len(space.levels) ** space.coordinates > MOST_CANDIDATES:
             raise ParameterError(
                 "oracle", self, "able to list the space", f"at most {MOST_CANDIDATES} vectors"
@@ -345,11 +341,7 @@ class MilpOracle(Oracle):
         return TOLERANCE
 
     def accepts(self, space: Space, loss: Loss) -> None:
-        """Refuse what is no linear program in the margins, or cannot be fallen back from.
-
-        Raises:
-            ParameterError: it is refused.
-        """
+        """Refuse what is no linear program in the margins, or cannot be fallen back from."""
         if not isinstance(loss, ZeroOne) or space.threshold is None:
             raise ParameterError("oracle", self, "EnumerationOracle() for this loss and space")
         self.fallback.accepts(space, loss)

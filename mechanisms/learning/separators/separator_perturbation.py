@@ -32,7 +32,7 @@ from dpproof.mechanisms.learning.grid import Integers
 from dpproof.mechanisms.learning.separators import oracles
 from dpproof.mechanisms.learning.separators.spaces import Loss, Space, ZeroOne, patterns
 from dpproof.mechanisms.mechanism import Mechanism
-from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.outputs import Outputs, record
 from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers.rng import Rng
 from dpproof.mechanisms.selection.exponential import ExponentialMechanism
@@ -200,7 +200,7 @@ class PerturbedChoice(OracleChoice[R], ABC):
         for seen in [patterns(data, width, self.loss.largest_feature) for data in datasets]:
             problem = oracles.Problem(self.space, self.loss, seen, self.unit, self._heights)
             minima.append(levels[self.oracle.minima(problem, self._noises(count, rng))])
-        return chosen(np.stack(minima))
+        return record(2, weights=np.stack(minima))
 
 
 @final
@@ -338,13 +338,6 @@ def exact(_mechanism: object, _parameter: object, oracle: oracles.Oracle) -> Non
         raise ParameterError("oracle", oracle, "an exact one, EnumerationOracle()")
 
 
-def chosen(weights: Outputs) -> Outputs:
-    """Return candidates as records with ``weights``, from shape (datasets, runs, ...)."""
-    outputs = np.recarray(weights.shape[:2], dtype=[("weights", weights.dtype, weights.shape[2:])])
-    outputs["weights"] = weights
-    return np.asarray(outputs)
-
-
 MECHANISM_GAUSSIAN_SEPARATOR: Final = Theorem(
     rule="mechanism/gaussian-separator",
     source="proofs/theory/separators.md, Theorem 3",
@@ -372,12 +365,8 @@ class GaussianSeparator(PerturbedChoice[R]):
 
     Args:
         sigma: standard deviation of the noise on a place, in losses.
-        space, loss, relation: as for ``SeparatorPerturbation``.
         oracle: an exact one; by default ``EnumerationOracle()``.
-    Outputs:
-        A record with the field ``weights``: the candidate, integers of shape (coordinates,).
-    Raises:
-        ParameterError: as for ``SeparatorPerturbation``; an oracle with a tolerance.
+        space, loss, relation: as for ``SeparatorPerturbation``, as are outputs and errors.
     Example:
         >>> from dpproof.accountant import AddRemove
         >>> from dpproof.mechanisms import Cube
@@ -446,12 +435,7 @@ class EnumeratedExponential(SpaceChoice[R]):
     Args:
         epsilon: of the pick, in nats.
         space: the candidates, at most 2^26 vectors of levels.
-        loss: of a candidate at a record.
-        relation: the neighbouring relation.
-    Outputs:
-        A record with the field ``weights``: the candidate, integers of shape (coordinates,).
-    Raises:
-        ParameterError: as for ``SeparatorPerturbation``.
+        loss: as for ``SeparatorPerturbation``, as are outputs and errors.
     Example:
         >>> from dpproof.accountant import AddRemove
         >>> from dpproof.mechanisms import Cube
@@ -478,7 +462,7 @@ class EnumeratedExponential(SpaceChoice[R]):
             listed = np.flatnonzero(losses >= 0)
             picked = self._mechanism().draw([-losses[listed]], count, rng)[0]
             choices.append(oracles.levels_at(self.space, listed[picked]))
-        return chosen(np.array(self.space.levels)[np.stack(choices)])
+        return record(2, weights=np.array(self.space.levels)[np.stack(choices)])
 
     def _mechanism(self) -> ExponentialMechanism[R]:
         """Return the exponential mechanism on the negative losses."""

@@ -29,8 +29,8 @@ _CROSSINGS: Final = 2.5
 
 
 def robust_accuracy(
-    model: Any,  # noqa: ANN401  # any fitted linear classifier
-    X: ArrayLike,  # noqa: N803  # scikit-learn
+    model: Any,
+    X: ArrayLike,
     y: ArrayLike,
     *,
     radius: Number,
@@ -48,15 +48,8 @@ def robust_accuracy(
     For rows of others this costs nothing. On private training rows it is another release, which
     the model's guarantee does not cover.
 
-    Args:
-        model: as for ``certify_radius``.
-        X: shape (rows, features).
-        y: the labels; a row with an unknown one is called wrong.
-        radius: how far rows are moved, at least 0, in data units.
-        norm: ``"l2"`` or ``"linf"``.
-        steps: of each descent of the attack.
-        starts: how many descents.
-        seed: of the attack's random points.
+    Arguments are those of ``attack``; a row with an unknown label is called wrong.
+
     Raises:
         ParameterError: an argument outside its domain, or no rows.
     Example:
@@ -77,8 +70,8 @@ def robust_accuracy(
 
 
 def attack(
-    model: Any,  # noqa: ANN401  # any fitted linear classifier
-    X: ArrayLike,  # noqa: N803  # scikit-learn
+    model: Any,
+    X: ArrayLike,
     y: ArrayLike,
     *,
     radius: Number,
@@ -142,7 +135,7 @@ def attack(
     return moved_rows
 
 
-def _predicted(model: Any, rows: Vectors) -> Integers:  # noqa: ANN401
+def _predicted(model: Any, rows: Vectors) -> Integers:
     """Return class numbers as the model itself computes them; -1 for rows that are not finite."""
     finite = np.isfinite(rows).all(axis=1)
     numbers = np.full(len(rows), -1)
@@ -202,8 +195,8 @@ NORMS: Final = ("l2", "linf")
 
 
 def certify_radius(
-    model: Any,  # noqa: ANN401  # any fitted linear classifier
-    X: ArrayLike,  # noqa: N803  # scikit-learn
+    model: Any,
+    X: ArrayLike,
     y: ArrayLike | None = None,
     *,
     norm: str = "l2",

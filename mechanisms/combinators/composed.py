@@ -187,10 +187,7 @@ class FollowUp(Withholding, Readable, ABC, Generic[R]):
 
     @abstractmethod
     def draw(self, data: object, outputs: Outputs, rng: Rng) -> Outputs:
-        """Draw once for every output of the first mechanism on these data.
-
-        ``outputs`` has the shape (count, ...), and so has what is returned.
-        """
+        """Draw once for every output of the first mechanism, shape (count, ...), on these data."""
 
 
 @final

@@ -122,10 +122,7 @@ class MarginDescent(SumLearner[R]):
 
     @property
     def sigma(self) -> Fraction:
-        """Return the standard deviation of the noise on a sum.
-
-        It is sensitivity sqrt(steps) / mu, rounded up.
-        """
+        """Return the noise's deviation on a sum: sensitivity sqrt(steps) / mu, rounded up."""
         return sqrt_up(self.sensitivity**2 * self.steps / self.mu**2)
 
     def sums(self) -> NoisySums[R]:
@@ -261,22 +258,13 @@ class PhasedHinge(Mechanism[R]):
     Outputs:
         A record with fields ``stopped`` (False), ``steps`` (phases) and ``weights``.
     Raises:
-        ParameterError: a parameter outside its domain; on release, data that is not labelled rows,
-            of another size than ``records``, or fewer than 4. A record that is not finite, or whose
-            label is neither 1 nor -1, makes no step.
+        ParameterError: as for ``BatchPerceptron``; data of another size, or below 4 records.
     Example:
         >>> from dpproof.accountant import ReplaceOne
-        >>> learner = PhasedHinge(margin=0.1, norm=1, mu=0.1, relation=ReplaceOne())
-        >>> float(learner.guarantee().mu)
+        >>> given = {"margin": 0.1, "norm": 1, "mu": 0.1, "relation": ReplaceOne()}
+        >>> float(PhasedHinge(**given).guarantee().mu)
         0.1
-        >>> other = PhasedHinge(
-        ...     margin=0.1,
-        ...     norm=1,
-        ...     mu=0.1,
-        ...     sampling="with-replacement",
-        ...     records=10_000,
-        ...     relation=ReplaceOne(),
-        ... )
+        >>> other = PhasedHinge(**given, sampling="with-replacement", records=10_000)
         >>> other.guarantee().epsilon(delta=1e-6).upper > 3 * 0.397
         True
     """
@@ -353,10 +341,7 @@ class PhasedHinge(Mechanism[R]):
         return learned(np.zeros(count, dtype=np.bool_), np.full(count, len(sizes)), weights)
 
     def _order(self, size: int, steps: int, count: int, rng: Rng) -> Integers:
-        """Draw the positions of every run's steps.
-
-        Privacy needs only that their law is public.
-        """
+        """Draw the positions of every run's steps; privacy needs only that their law is public."""
         if self.sampling == _REPLACEMENT:
             return np.asarray(uniform_below(size, count * steps, rng), dtype=np.int64).reshape(
                 count, steps
@@ -365,9 +350,7 @@ class PhasedHinge(Mechanism[R]):
         return np.asarray(keys.argsort(axis=1, kind="stable")[:, :steps])
 
     def _pass(self, size: int, phase: int) -> SmoothedPass:
-        """Run one phase for w norm and rows / norm.
-
-        Their product is that of w and rows.
+        """Run one phase for w norm and rows / norm, whose product is that of w and rows.
 
         The ball has twice the radius of the reference; smoothness and rate are those of the paper:
         rate <= 2/smoothness at once, as it is a quarter of 1/smoothness in the first phase.
@@ -397,15 +380,11 @@ _UNIT: Final = Fraction(1, 2**53)
 class SmoothedPass:
     """Steps w <- P(w - rate gradient) over some records z = y x of norm at most 1, one each.
 
-    The loss is the Moreau envelope of max(0, 1 - <w, z>/margin), with c = smoothness/||z||^2 and
-    a = <w, z>: 0 from a = margin on, (c/2)(margin - a)^2 next to it, and linear of slope 1/margin
+    The loss is the Moreau envelope of max(0, 1 - <w, z>/margin), with c = smoothness/||z||^2 and a
+    = <w, z>: 0 from a = margin on, (c/2)(margin - a)^2 next to it, and linear of slope 1/margin
     beyond margin - 1/(margin c). It is (1/margin)-Lipschitz, ``smoothness``-smooth and convex.
-
-    Attributes:
-        margin: above 0.
-        smoothness: above 0.
-        rate: of a step, at most 2/smoothness, at which steps are non-expansive.
-        radius: of the ball that P projects on.
+    Steps are non-expansive, as the rate is at most 2/smoothness; P projects on the ball of
+    ``radius``.
     """
 
     margin: Fraction
@@ -427,12 +406,9 @@ class SmoothedPass:
         return sides * slope + 2 * steps * rounded
 
     def run(self, start: Vectors, signed: Vectors, order: Integers) -> Vectors:
-        """Return the mean state of each run after its steps.
+        """Return the mean state of each run after steps on the records of its row of ``order``.
 
-        Args:
-            start: shape (runs, width), inside the ball.
-            signed: y x on the grid, in units of 2^-24, shape (records, width).
-            order: the records of each run's steps, shape (runs, steps), at least one step.
+        Starts lie inside the ball; ``signed`` has y x on the grid, in units of 2^-24.
         """
         squares = np.square(signed).sum(axis=1) * 4.0**-RECORD_BITS
         curve = self.smoothness / np.where(squares > 0, squares, 1.0)

@@ -15,15 +15,7 @@ from numpy.typing import NDArray
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.relation import R
 from dpproof.mechanisms import parameters
-from dpproof.mechanisms.learning.bounded_updates import (
-    Adding,
-    Contributions,
-    NoisySums,
-    StepLearner,
-    SumLearner,
-    mistakes_of_coordinates,
-    mistakes_within,
-)
+from dpproof.mechanisms.learning import bounded_updates
 from dpproof.mechanisms.learning.grid import (
     PRODUCT_BITS,
     RECORD_BITS,
@@ -44,7 +36,7 @@ _UNREACHABLE = 2
 
 
 @frozen(kw_only=True, repr=False, field_transformer=named)
-class Perceptron(StepLearner[R], ABC):
+class Perceptron(bounded_updates.StepLearner[R], ABC):
     """A learner that adds up margin mistakes with Gaussian noise, a fixed number of times."""
 
     margin: Fraction = field(converter=parameters.non_negative)
@@ -65,10 +57,10 @@ class Perceptron(StepLearner[R], ABC):
         """Return a bound of the squared norm of one record's contribution, in units of norm^2."""
 
     @final
-    def sums(self) -> NoisySums[R]:
+    def sums(self) -> bounded_updates.NoisySums[R]:
         """Return the noisy sums that a run releases, with a bound of one record's contribution."""
         bound = self._squared_bound()
-        sums = StepLearner.sums(self)
+        sums = bounded_updates.StepLearner.sums(self)
         return replace(sums, squared_bound=bound, stop=self.stop, iterates=self.iterates)
 
     @final
@@ -103,7 +95,6 @@ class BatchPerceptron(Perceptron[R]):
             private, and a rate computed from it would leak it.
         norm: rows are clipped to this Euclidean norm, in data units. None scales every row to
             norm 1; the margin is then the cosine of an angle.
-        relation: the neighbouring relation.
         stop: a test that may end the run before its last step, or ``ChooseIterate``; None makes
             all steps. All steps are paid for.
         average: whether the weights of a run that was not stopped are the mean of the last half of
@@ -139,11 +130,11 @@ class BatchPerceptron(Perceptron[R]):
         """Return 1: a mistake contributes y x, of norm at most ``norm``."""
         return 1
 
-    def _contributions(self, records: GridRecords) -> Contributions:
+    def _contributions(self, records: GridRecords) -> bounded_updates.Contributions:
         margin = self._relative_margin()
         if self.margin_norm == "linf":
-            return mistakes_of_coordinates(records, float(margin))
-        return mistakes_within(records, float(math.floor(margin * 2**PRODUCT_BITS)))
+            return bounded_updates.mistakes_of_coordinates(records, float(margin))
+        return bounded_updates.mistakes_within(records, float(math.floor(margin * 2**PRODUCT_BITS)))
 
 
 @final
@@ -170,8 +161,7 @@ class KeslerPerceptron(Perceptron[R]):
         A record with fields ``stopped``, ``steps``, ``weights`` of shape (k, features); if asked
         for also ``iterates`` of shape (steps, k, features).
     Raises:
-        ParameterError: a parameter outside its domain; on release, data that is not labelled rows.
-            A record that is not finite, or of an unknown class, contributes nothing.
+        ParameterError: as for ``BatchPerceptron``.
     Example:
         >>> from dpproof.accountant import AddRemove
         >>> learner = KeslerPerceptron(
@@ -193,7 +183,7 @@ class KeslerPerceptron(Perceptron[R]):
         """Return the class numbers that the labels are."""
         return class_numbers(labels, self.classes)
 
-    def _contributions(self, records: GridRecords) -> Contributions:
+    def _contributions(self, records: GridRecords) -> bounded_updates.Contributions:
         limit = float(self._relative_margin() * 2**RECORD_BITS)
         order = 1 if self.margin_norm == "linf" else 2
         return _Mistakes(records, self.classes, limit, order)
@@ -201,14 +191,10 @@ class KeslerPerceptron(Perceptron[R]):
 
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class _Mistakes(Contributions):
-    """Records that a rival class wins, or nearly.
+class _Mistakes(bounded_updates.Contributions):
+    """Records that a rival class wins, or nearly: within the limit, in units of 2^-24.
 
-    Attributes:
-        grid: the records.
-        classes: the number of classes.
-        limit: the margin in units of 2^-24.
-        order: of the norm of differences of weights, 1 or 2.
+    ``order`` is that of the norm of differences of weights, 1 or 2.
     """
 
     grid: GridRecords
@@ -220,11 +206,10 @@ class _Mistakes(Contributions):
     def shape(self) -> tuple[int, ...]:
         return (self.classes, self.grid.vectors.shape[1])
 
-    def at(self, states: Vectors) -> Adding:
-        """Return what adds up the mistakes: a product for all scores, and one for the sums.
+    def at(self, states: Vectors) -> bounded_updates.Adding:
+        """Return what adds up the mistakes: scores are exact integers, one product for all.
 
-        Scores are exact integers. From there to the rival every operation acts on one record's
-        numbers alone and rounds correctly.
+        From there on every operation acts on one record's numbers alone and rounds correctly.
         """
         runs = len(states)
         stacked = unit_rows(states.reshape(runs, -1), STATE_BITS)
@@ -266,7 +251,7 @@ def _distances(directions: Vectors, order: int) -> Vectors:
 
 @final
 @frozen(kw_only=True, repr=False, field_transformer=named)
-class MeanHalfspace(SumLearner[R]):
+class MeanHalfspace(bounded_updates.SumLearner[R]):
     """Learn a halfspace from the noisy sum of y x over all records, released once.
 
     A perceptron of margin norm or more makes every record a mistake in every step, so it is this
@@ -292,10 +277,12 @@ class MeanHalfspace(SumLearner[R]):
     norm: Fraction | None = field(default=Fraction(1), converter=parameters.optional_scale)
     average: bool = field(init=False, default=False)
 
-    def sums(self) -> NoisySums[R]:
+    def sums(self) -> bounded_updates.NoisySums[R]:
         """Return the one noisy sum that a run releases."""
-        return NoisySums(steps=1, sigma=self.sigma, norm=self._unit, relation=self.relation)
+        return bounded_updates.NoisySums(
+            steps=1, sigma=self.sigma, norm=self._unit, relation=self.relation
+        )
 
-    def _contributions(self, records: GridRecords) -> Contributions:
+    def _contributions(self, records: GridRecords) -> bounded_updates.Contributions:
         """Return the contributions of all records, whatever the state."""
-        return mistakes_within(records, np.inf)
+        return bounded_updates.mistakes_within(records, np.inf)

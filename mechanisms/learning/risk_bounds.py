@@ -459,13 +459,10 @@ class NoisyMistakes(FollowUp[R]):
 def mistakes(
     weights: NDArray[np.float64], data: object, *, margin: Number = 0
 ) -> NDArray[np.int64]:
-    """Count the records that each of some models gets wrong, exactly; it is private.
+    """Count the records that each of some models gets wrong, or within a margin; it is private.
 
-    Args:
-        weights: shape (models, features) for labels +1 and -1, or (models, classes, features).
-        data: labelled rows, in any form that learners take.
-        margin: records within it are counted, too.
-    Laws: removing a record lowers a count by 1 if the model gets it wrong, else by 0.
+    Weights have shape (models, features) for labels +1 and -1, or (models, classes, features).
+    Removing a record lowers a count by 1 if the model gets it wrong, else by 0.
     """
     features = weights.shape[-1]
     if weights.ndim == 2:

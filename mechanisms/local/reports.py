@@ -142,11 +142,7 @@ class Report(FrequencyOracle[R], ABC):
         down: Fraction,
         **given: Any,  # noqa: ANN401  # parameters of several types
     ) -> DominatingPair[R]:
-        """State that two categories are told apart by three outcomes.
-
-        Reports that speak for the true category against the other have the mass ``up``, the other
-        way round ``down``.
-        """
+        """State that two categories differ: reports for the true one, ``up``, and ``down``."""
         rest = 1 - up - down
         return self._dominated(
             theorem,

@@ -51,11 +51,10 @@ def subtract(left: Integers, right: Integers) -> Integers:
 
 
 def first_accepted(size: int, draw: Callable[[int], Integers], *, rate: float) -> Integers:
-    """Return the first ``size`` accepted values of independent rounds.
+    """Return the first ``size`` accepted values of independent rounds; the surplus is dropped.
 
-    ``draw(n)`` makes n independent proposals and returns those it accepts, in order: together one
-    independent, identically distributed sequence. The surplus of the last round is dropped whatever
-    it holds. ``rate`` is about the share accepted; it sets the size of a round and nothing else.
+    ``draw(n)`` makes n independent proposals and returns those it accepts, in order. ``rate`` is
+    about the share accepted; it sets the size of a round and nothing else.
     """
     parts: list[Integers] = []
     missing = size

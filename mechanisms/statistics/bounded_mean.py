@@ -28,7 +28,7 @@ from dpproof.mechanisms.learning.records import GridRecords, Records, as_records
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.noise.gaussian import Gaussian
 from dpproof.mechanisms.noise.laplace import Laplace
-from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.outputs import Outputs, record
 from dpproof.mechanisms.queries import ClippedSum, Query, real_column
 from dpproof.mechanisms.samplers.rng import Rng
 from dpproof.mechanisms.selection.above_threshold import AboveThreshold
@@ -191,11 +191,9 @@ class BoundedMean(ClippedStatistic[R]):
             noisy = self._noise(self.upper - self.lower).draw(sums, count, rng)
             numbers = noisy.sum(axis=2) / width
             above = (noisy[..., 0] - noisy[..., 1]) / 2
-        outputs = np.recarray(numbers.shape, dtype=[("value", np.float64), ("count", np.float64)])
         shift = np.clip(above / np.maximum(numbers, 1.0), -width / 2, width / 2)
-        outputs["value"] = np.clip(middle + shift, float(self.lower), float(self.upper))
-        outputs["count"] = numbers
-        return np.asarray(outputs)
+        means = np.clip(middle + shift, float(self.lower), float(self.upper))
+        return record(2, value=means, count=numbers)
 
     def sums(self, data: object) -> NDArray[np.float64]:
         """Return the exact sums of the distances from the lower and the upper bound; private."""

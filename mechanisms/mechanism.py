@@ -44,7 +44,8 @@ class Mechanism(Withholding, Readable, ABC, Generic[R]):
     is one outside of the package, and its test runs the contract of all mechanisms on it.
 
     Derive from ``QueryMechanism`` what acts on a query's value, from ``NoiseMechanism`` what also
-    states a sensitivity, and from ``Mechanism`` what acts on records. ``guarantee`` returns what
+    states a sensitivity, and from ``Mechanism`` what acts on records. A parameter outside its
+    domain is refused by ``ParameterError``. ``guarantee`` returns what
     mechanisms and theorems here state of the same laws, as ``FiniteMechanism(table).guarantee()``;
     one that only states numbers, ``PureDP(epsilon=1)``, can be composed and audited, and its
     certificate says that it was assumed.

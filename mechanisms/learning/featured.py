@@ -33,8 +33,6 @@ class Featured(OnBase[R]):
     Args:
         base: a learner, its ``features`` None or those of mapped rows.
         map: such as ``FourierFeatures(...)``; to classify, map rows with ``map.apply`` first.
-    Outputs:
-        As for the base, with weights for mapped rows.
     Raises:
         ParameterError: not a learner and a map, or widths that do not fit.
     Example:
@@ -88,8 +86,6 @@ class Projected(OnBase[R]):
     Args:
         base: a learner of halfspaces, or ``KeslerPerceptron``, with norm None or at least 1.
         projection: a public matrix, such as ``SignProjection(...)``.
-    Outputs:
-        As for the base, with weights for the rows before projecting.
     Raises:
         ParameterError: not a learner and a projection, or widths that do not fit.
     Example:

@@ -51,9 +51,7 @@ MECHANISM_LAPLACE_JOINT: Final = Theorem(
 class Laplace(NoiseMechanism[R]):
     """Add independent Laplace noise to every coordinate of a real-valued query.
 
-    The output is the ideal real-valued one, correctly rounded to the nearest multiple of
-    ``granularity``. The grid does not depend on the data, so rounding is post-processing and the
-    textbook statement holds exactly.
+    The output is rounded as that of ``Gaussian``, so that the textbook statement holds exactly.
 
     Statement: if the query moves by at most Delta in L1 norm between neighbours, the output is
         dominated, in any dimension, by one Laplace variable shifted by Delta / scale; in
@@ -66,8 +64,7 @@ class Laplace(NoiseMechanism[R]):
         sensitivity: L1, in data units, of the exact real value of the query; or
             JointSensitivity, if it is known as well by how much one coordinate moves at most: then
             as many shifts by that as the sum allows dominate, and one by the rest.
-        query: data -> a number or array; None when the data is already the query's value.
-        granularity: a power of two in data units; by default 2^-20 of the scale.
+        query, granularity: as for ``Gaussian``.
     Example:
         >>> tables = Laplace(scale=20, sensitivity=L1(1))
         >>> tables.release([100.0, 200.0]).shape

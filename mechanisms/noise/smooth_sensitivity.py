@@ -152,7 +152,6 @@ class SmoothSensitivity(QueryMechanism[R]):
         bound: the claim on how far the query moves, with its beta.
         scale: of the noise, in units of the bound.
         granularity: a power of two in data units, public.
-        relation: the neighbouring relation that ``bound`` speaks of.
     Example:
         >>> from dpproof.accountant.relation import ReplaceOne
         >>> median = SmoothMedian(lower=0, upper=100, beta=0.25)

@@ -501,7 +501,6 @@ class GeneralisedExponential(QueryMechanism[R]):
             2 ln(candidates/failure) / epsilon.
         monotone: claim that adding a record never lowers any loss (or never raises any).
             Meaningless under replace-one, where it is refused.
-        relation: the neighbouring relation that the sensitivities speak of.
     Example:
         >>> from dpproof.accountant import AddRemove
         >>> pick = GeneralisedExponential(epsilon=1, sensitivities=[1, 100], relation=AddRemove())
@@ -543,10 +542,8 @@ class GeneralisedExponential(QueryMechanism[R]):
 
         Example:
             >>> from dpproof.accountant import AddRemove
-            >>> pick = GeneralisedExponential(
-            ...     epsilon=1, sensitivities=[1, 100], relation=AddRemove()
-            ... )
-            >>> round(float(pick.excess(0)), 2)
+            >>> given = {"sensitivities": [1, 100], "relation": AddRemove()}
+            >>> round(float(GeneralisedExponential(epsilon=1, **given).excess(0)), 2)
             14.76
         """
         if not 0 <= candidate < len(self.sensitivities):

@@ -197,11 +197,9 @@ class ThresholdedCounts(QueryMechanism[R]):
         (WWW 2009), for the mechanism.
 
     Args:
-        scale: of the noise, in counts: sigma of discrete Gaussian noise, or the scale of discrete
-            Laplace noise.
+        scale, noise: as for ``Histogram``, with "laplace" by default.
         delta: the largest probability to publish anything that a single record has, in
             [2^-200, 1/2]; the threshold is the least that the proof allows for it.
-        noise: "laplace" or "gaussian", both on the whole numbers.
         contributions: the most partitions that one record has (``keys`` enforces it).
     Example:
         >>> from dpproof.accountant import AddRemove

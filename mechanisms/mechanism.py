@@ -12,16 +12,13 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 from dpproof import mechanisms
-from dpproof.accountant import arguments
-from dpproof.accountant.errors import ParameterError
+from dpproof.accountant import DominatingPair, ParameterError, RunLaw, arguments
 from dpproof.accountant.form import Withholding
 from dpproof.accountant.guarantees.derivation import Attained, Parameter, Theorem
-from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.guarantees.guarantee import Guarantee, applied
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.readable import Readable
 from dpproof.accountant.relation import R
-from dpproof.accountant.run_counts.law import RunLaw
 from dpproof.accountant.sampling import CyclicPoisson, EpochScheme, SamplingScheme, Shuffle
 from dpproof.accountant.sensitivity import Change
 from dpproof.mechanisms import parameters

@@ -7,9 +7,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpproof.accountant import Bound, arguments as check
+from dpproof.accountant import Bound, ParameterError, arguments as check
 from dpproof.accountant.arguments import Number
-from dpproof.accountant.errors import ParameterError
 from dpproof.learn.certified_radius import (
     LinearScores,
     Projection,

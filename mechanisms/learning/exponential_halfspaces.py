@@ -19,13 +19,9 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
-from dpproof.accountant import arguments
+from dpproof.accountant import BoundedRange, LInf, ParameterError, arguments, post_process
 from dpproof.accountant.arguments import Number
-from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.guarantees.pure_dp import BoundedRange
 from dpproof.accountant.relation import R
-from dpproof.accountant.sensitivity import LInf
-from dpproof.accountant.theorems.composition import post_process
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.learning.bounded_updates import signed, signs
 from dpproof.mechanisms.learning.covers import Cover, CoverUnion, FiniteCover

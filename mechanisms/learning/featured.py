@@ -8,8 +8,7 @@ from typing import final
 
 import numpy as np
 
-from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant import Guarantee, ParameterError
 from dpproof.accountant.relation import R
 from dpproof.mechanisms.combinators.composed import OnBase
 from dpproof.mechanisms.learning.bounded_updates import SumLearner, mapped_back

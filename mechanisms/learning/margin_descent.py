@@ -11,14 +11,11 @@ from typing import Final, final
 import numpy as np
 from attrs import field, frozen
 
-from dpproof.accountant import arguments as check
+from dpproof.accountant import Guarantee, ParameterError, arguments as check, post_process
 from dpproof.accountant.arguments import Number
-from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.guarantees.rounding import sqrt_up
 from dpproof.accountant.relation import AddRemove, R, ZeroOut
 from dpproof.accountant.sensitivity import L2, L2Contribution
-from dpproof.accountant.theorems.composition import post_process
 from dpproof.accountant.theorems.parallel import parallel_positions
 from dpproof.accountant.theorems.subsampling import repeated_positions
 from dpproof.mechanisms import parameters

@@ -15,14 +15,11 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
-from dpproof.accountant import AddRemove, arguments as check
+from dpproof.accountant import GDP, L2, AddRemove, ParameterError, arguments as check
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.arithmetic.crossing import bisect
-from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.guarantees.dominating_pair import GDP
 from dpproof.accountant.guarantees.rounding import floats_around
 from dpproof.accountant.relation import R, Relation, ReplaceLabel, ReplaceOne
-from dpproof.accountant.sensitivity import L2
 from dpproof.accountant.theorems.composition import compose_gdp
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.combinators.composed import FollowUp

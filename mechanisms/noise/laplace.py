@@ -12,15 +12,13 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
-from dpproof.accountant.errors import ParameterError
+from dpproof.accountant import L1, DominatingPair, JointSensitivity, ParameterError
 from dpproof.accountant.guarantees.derivation import Attained, Theorem
-from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.guarantees.rounding import show
 from dpproof.accountant.pairs.finite import smallest_pair_above
 from dpproof.accountant.pairs.laplace import DiscreteLaplacePair, LaplacePair
 from dpproof.accountant.pairs.product import Factor, Product
 from dpproof.accountant.relation import R
-from dpproof.accountant.sensitivity import L1, JointSensitivity
 from dpproof.accountant.side_conditions import SENSITIVITY
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.mechanism import NoiseMechanism

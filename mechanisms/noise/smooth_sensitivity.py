@@ -11,13 +11,10 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
-from dpproof.accountant import arguments
-from dpproof.accountant.errors import ParameterError
+from dpproof.accountant import DominatingPair, ParameterError, PureDP, arguments
 from dpproof.accountant.form import DataError, withholding
 from dpproof.accountant.guarantees.derivation import Attained, Theorem
-from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.guarantees.guarantee import applied
-from dpproof.accountant.guarantees.pure_dp import PureDP
 from dpproof.accountant.guarantees.rounding import show
 from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.accountant.pairs.laplace import LaplacePair

@@ -15,15 +15,11 @@ import numpy as np
 from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
-from dpproof.accountant import arguments
-from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.form import DataError
+from dpproof.accountant import BoundedRange, DataError, LInf, MetricDP, ParameterError, arguments
 from dpproof.accountant.guarantees.derivation import Attained, Parameter, Theorem
 from dpproof.accountant.guarantees.guarantee import Guarantee, applied, rederived
-from dpproof.accountant.guarantees.pure_dp import BoundedRange, MetricDP
 from dpproof.accountant.guarantees.rounding import show
 from dpproof.accountant.relation import R
-from dpproof.accountant.sensitivity import LInf
 from dpproof.accountant.side_conditions import MONOTONE, SAME_CANDIDATES
 from dpproof.accountant.theorems.composition import post_process, self_compose
 from dpproof.mechanisms import parameters

@@ -14,10 +14,8 @@ import numpy as np
 from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
-from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.form import DataError
+from dpproof.accountant import DataError, DominatingPair, ParameterError
 from dpproof.accountant.guarantees.derivation import Attained, Theorem
-from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.guarantees.rounding import show
 from dpproof.accountant.pairs.finite import FinitePair, smallest_pair_above
 from dpproof.accountant.pairs.product import Factor, Product

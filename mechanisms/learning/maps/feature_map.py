@@ -13,13 +13,10 @@ from typing import Any, Final, TypeVar, final
 import numpy as np
 from attrs import field, frozen
 
-from dpproof.accountant import arguments as check
-from dpproof.accountant.errors import ParameterError
+from dpproof.accountant import Guarantee, ParameterError, arguments as check, map_records
 from dpproof.accountant.form import Withholding
-from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.guarantees.rounding import sqrt_up
 from dpproof.accountant.readable import Readable
-from dpproof.accountant.theorems.composition import map_records
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.blocks import Blocks
 from dpproof.mechanisms.learning.grid import (

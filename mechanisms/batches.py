@@ -7,8 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant import arguments, sampling
-from dpproof.accountant.errors import ParameterError
+from dpproof.accountant import ParameterError, arguments, sampling
 from dpproof.mechanisms import samplers
 from dpproof.mechanisms.samplers import subset_without_replacement
 from dpproof.mechanisms.samplers.rng import Rng, as_rng

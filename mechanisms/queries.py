@@ -14,9 +14,8 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import ArrayLike, NDArray
 
-from dpproof.accountant import arguments
+from dpproof.accountant import ParameterError, arguments
 from dpproof.accountant.arguments import Number
-from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.form import DataError, withholding
 from dpproof.mechanisms.blocks import Blocks, number_of
 from dpproof.mechanisms.samplers.enclosure import nearest

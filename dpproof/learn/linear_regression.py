@@ -12,11 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from dpproof.accountant import Guarantee, arguments as check
-from dpproof.accountant.adaptive.privacy_filter import PrivacyFilter
+from dpproof.accountant import Guarantee, PrivacyFilter, Relation, arguments as check
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.guarantees.rounding import sqrt_up
-from dpproof.accountant.relation import Relation
 from dpproof.learn.private_estimator import PrivateEstimator
 from dpproof.learn.reading import clipped_to_norm, read_rows, read_targets, scored
 from dpproof.mechanisms import SecondMoments

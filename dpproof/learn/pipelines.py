@@ -7,10 +7,9 @@ from typing import Any
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline, make_pipeline
 
-from dpproof.accountant import Guarantee, arguments as check, calibrate, compose
+from dpproof.accountant import Guarantee, Relation, ZeroOut, arguments as check, calibrate, compose
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import NotImplied, ParameterError
-from dpproof.accountant.relation import Relation, ZeroOut
 from dpproof.learn.private_estimator import PrivateEstimator
 from dpproof.learn.transformers import PrivateScaler, SelectKBest
 

@@ -19,13 +19,11 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
-from dpproof.accountant import GDP, Guarantee, calibrate
-from dpproof.accountant.adaptive.privacy_filter import PrivacyFilter
+from dpproof.accountant import GDP, AddRemove, Guarantee, PrivacyFilter, Relation, calibrate
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError, PrivacyError
 from dpproof.accountant.guarantees.rounding import sqrt_up
 from dpproof.accountant.progress import at_work
-from dpproof.accountant.relation import AddRemove, Relation
 from dpproof.learn.reading import in_blocks
 from dpproof.ledger.ledger import Ledger
 from dpproof.ledger.places import hidden

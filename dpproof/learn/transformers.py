@@ -16,13 +16,11 @@ from sklearn.metrics import pairwise_distances
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dpproof import mechanisms
-from dpproof.accountant import L2, Guarantee, LInf, arguments as check
-from dpproof.accountant.adaptive.privacy_filter import PrivacyFilter
+from dpproof.accountant import L2, Guarantee, LInf, PrivacyFilter, Relation, arguments as check
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.form import withholding
 from dpproof.accountant.guarantees.rounding import sqrt_up
-from dpproof.accountant.relation import Relation
 from dpproof.learn.linear_classifier import class_numbers, public_classes
 from dpproof.learn.private_estimator import PrivateEstimator, UnlabelledEstimator
 from dpproof.learn.reading import clipped_to_norm, in_blocks, matrix, read_labels, read_rows

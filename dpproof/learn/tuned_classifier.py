@@ -109,10 +109,8 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
 
     One run draws a candidate uniformly, trains it, and counts its mistakes on the same records
     twice, with independent noise; the run with the smallest first count is released, and nothing
-    of the others. Its second count is not too low as the least of several is on average. The
-    number of runs is random, a truncated negative binomial that ``plan_selection`` chooses: that is
-    what keeps many runs at the cost of a few. The running time tells how many there were; do not
-    publish it.
+    of the others. The number of runs is random, by a law that ``plan_selection`` chooses, which
+    keeps many at the cost of a few. The running time tells how many there were: do not publish it.
 
     Statement: a run is a choice among chains of a training and a count, all at the same mu in the
         limit of many steps, or their mixture; the best of the runs is a selection from it, priced
@@ -126,8 +124,7 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         grid: as for ``sklearn.model_selection.ParameterGrid``, over ``margin``, ``steps``,
             ``norm``, ``average``, ``rate``, ``radius`` and ``regulariser``, those that the
             estimator has. For two classes a ``regulariser`` below the least that costs nothing
-            stands for that one. Candidates of one
-            rate and number of steps cost the same; between others the budget is split by the
+            stands for that one. Between candidates of different prices the budget is split by the
             central limit theorem, and the price is that of their mixture.
         probability: that a given candidate is among those tried, in (0, 1).
         score_share: of mu^2 of one run, what pays for its score, in (0, 1).

@@ -10,13 +10,9 @@ from typing import Any, Final, Protocol, cast, final, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant import sampling
+from dpproof.accountant import DataError, DominatingPair, Guarantee, L2Contribution, sampling
 from dpproof.accountant.errors import NotImplied, ParameterError
-from dpproof.accountant.form import DataError
-from dpproof.accountant.guarantees.dominating_pair import DominatingPair
-from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.relation import AddRemove, R, ReplaceOne, ZeroOut
-from dpproof.accountant.sensitivity import L2Contribution
 from dpproof.accountant.theorems import allocation, subsampling
 from dpproof.accountant.theorems.conversion import pair_to_pure
 from dpproof.accountant.theorems.parallel import shuffle_pure, shuffle_randomized_response

@@ -12,15 +12,12 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
+from dpproof.accountant import GDP, L2, DataError, L2Contribution, ParameterError
 from dpproof.accountant.arguments import Number
-from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.form import DataError
 from dpproof.accountant.guarantees.derivation import Attained, Theorem
-from dpproof.accountant.guarantees.dominating_pair import GDP
 from dpproof.accountant.guarantees.guarantee import applied
 from dpproof.accountant.guarantees.rounding import show
 from dpproof.accountant.relation import R
-from dpproof.accountant.sensitivity import L2, L2Contribution
 from dpproof.accountant.side_conditions import ONE_SHAPE, OUTPUT_ALONE, PARTICIPATION, RANDOM_BITS
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.correlated import factors

@@ -11,12 +11,9 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
+from dpproof.accountant import Guarantee, LInf, ParameterError, post_process
 from dpproof.accountant.arguments import Number
-from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.relation import R
-from dpproof.accountant.sensitivity import LInf
-from dpproof.accountant.theorems.composition import post_process
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.combinators.subsampled import cut, records_of
 from dpproof.mechanisms.mechanism import Mechanism

@@ -22,13 +22,10 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 from scipy import sparse
 
-from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant import Guarantee, L2Contribution, ParameterError, compose, post_process
 from dpproof.accountant.guarantees.rounding import sqrt_up
 from dpproof.accountant.relation import R, Relation, ReplaceOne
 from dpproof.accountant.sampling import Poisson, WithoutReplacement
-from dpproof.accountant.sensitivity import L2Contribution
-from dpproof.accountant.theorems.composition import compose, post_process
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.blocks import BlockError, Blocks, added
 from dpproof.mechanisms.learning.grid import (

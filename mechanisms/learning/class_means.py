@@ -11,11 +11,9 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
-from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant import L2, Guarantee, post_process
 from dpproof.accountant.guarantees.rounding import sqrt_up
 from dpproof.accountant.relation import R
-from dpproof.accountant.sensitivity import L2
-from dpproof.accountant.theorems.composition import post_process
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.blocks import Blocks
 from dpproof.mechanisms.learning.grid import RECORD_BITS, Vectors, row_width

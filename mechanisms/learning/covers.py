@@ -11,8 +11,7 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import ArrayLike
 
-from dpproof.accountant import arguments as check
-from dpproof.accountant.errors import ParameterError
+from dpproof.accountant import ParameterError, arguments as check
 from dpproof.accountant.readable import Readable
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.learning.grid import STATE_BITS, Vectors, unit_rows

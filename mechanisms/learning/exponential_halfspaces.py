@@ -19,13 +19,9 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
-from dpproof.accountant import arguments
+from dpproof.accountant import BoundedRange, LInf, ParameterError, arguments, post_process
 from dpproof.accountant.arguments import Number
-from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.guarantees.pure_dp import BoundedRange
 from dpproof.accountant.relation import R
-from dpproof.accountant.sensitivity import LInf
-from dpproof.accountant.theorems.composition import post_process
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.learning.bounded_updates import signed, signs
 from dpproof.mechanisms.learning.covers import Cover, CoverUnion, FiniteCover
@@ -256,8 +252,8 @@ class ExponentialHalfspaces(Mechanism[R]):
 
     Args:
         map: from rows to rows, public; None is the identity.
-        cover: ``FiniteCover``, ``RandomDirections``, ``CubeSurface``, ``Polygon``, or a
-            ``CoverUnion`` of them with maps of its own, chosen without looking at the data.
+        cover: such as ``RandomDirections``, or a ``CoverUnion`` with maps of its own, chosen
+            without looking at the data.
         epsilon: of the pick, in nats; give this or ``factor``.
         factor: the weight of a mistake in the exponent.
         prior: public weights above 0: of a ``FiniteCover`` one for each candidate, of a
@@ -265,9 +261,8 @@ class ExponentialHalfspaces(Mechanism[R]):
         records: a public number of records, for ``excess_rate`` only.
         progress: called with the numbers of candidates looked at and of all, while counting.
     Outputs:
-        A record with fields ``index``, of the candidate, and ``weights``: for rows before mapping
-        if the map is linear, else for mapped rows. Of a union with maps, ``index`` alone says
-        which map it was, and ``weights`` are padded with zeros; ``coefficients`` has them.
+        A record with ``index``, of the candidate, and ``weights``, for mapped rows if the map is
+        not linear. Of a union they are padded with zeros, and ``index`` says which map it was.
     Raises:
         ParameterError: as for ``BatchPerceptron``, whose data it takes.
     Example:
@@ -336,11 +331,8 @@ class ExponentialHalfspaces(Mechanism[R]):
             (log(1/share) + log(1/failure)) / factor more than the best one, share being the prior
             probability of each candidate that counts as best: of the rarest, or of one cover.
 
-        Args:
-            failure: in (0, 1).
-            part: compare with the best of this cover of a union; None compares with all.
-        Raises:
-            ParameterError: an argument outside its domain.
+        With ``part`` it is compared with the best of that cover of a union.
+
         Example:
             >>> from dpproof.accountant import ReplaceOne
             >>> from dpproof.mechanisms.learning.covers import RandomDirections

@@ -8,8 +8,7 @@ from typing import final
 
 import numpy as np
 
-from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant import Guarantee, ParameterError
 from dpproof.accountant.relation import R
 from dpproof.mechanisms.combinators.composed import OnBase
 from dpproof.mechanisms.learning.bounded_updates import SumLearner, mapped_back
@@ -33,8 +32,6 @@ class Featured(OnBase[R]):
     Args:
         base: a learner, its ``features`` None or those of mapped rows.
         map: such as ``FourierFeatures(...)``; to classify, map rows with ``map.apply`` first.
-    Outputs:
-        As for the base, with weights for mapped rows.
     Raises:
         ParameterError: not a learner and a map, or widths that do not fit.
     Example:
@@ -88,8 +85,6 @@ class Projected(OnBase[R]):
     Args:
         base: a learner of halfspaces, or ``KeslerPerceptron``, with norm None or at least 1.
         projection: a public matrix, such as ``SignProjection(...)``.
-    Outputs:
-        As for the base, with weights for the rows before projecting.
     Raises:
         ParameterError: not a learner and a projection, or widths that do not fit.
     Example:

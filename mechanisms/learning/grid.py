@@ -17,8 +17,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant import arguments
-from dpproof.accountant.errors import ParameterError
+from dpproof.accountant import ParameterError, arguments
 
 RECORD_BITS: Final = 24
 STATE_BITS: Final = 28

@@ -18,19 +18,16 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
+from dpproof.accountant import GDP, L1, L2, DominatingPair, PureDP, compose, post_process
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import NotImplied, ParameterError
 from dpproof.accountant.guarantees.derivation import Attained, Theorem
-from dpproof.accountant.guarantees.dominating_pair import GDP, DominatingPair
 from dpproof.accountant.guarantees.guarantee import Guarantee, applied
-from dpproof.accountant.guarantees.pure_dp import PureDP
 from dpproof.accountant.guarantees.rounding import show
 from dpproof.accountant.pairs.cut_gaussian import FlooredGaussianPair
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.relation import R, ReplaceLabel, ReplaceOne
-from dpproof.accountant.sensitivity import L1, L2
 from dpproof.accountant.side_conditions import PERTURBED_MINIMUM, RANDOM_BITS, SPHERICAL_MINIMUM
-from dpproof.accountant.theorems.composition import compose, post_process
 from dpproof.mechanisms import parameters, samplers
 from dpproof.mechanisms.learning.bounded_updates import learned, signed, signs
 from dpproof.mechanisms.learning.grid import Vectors, row_width

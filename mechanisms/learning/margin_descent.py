@@ -11,14 +11,11 @@ from typing import Final, final
 import numpy as np
 from attrs import field, frozen
 
-from dpproof.accountant import arguments as check
+from dpproof.accountant import Guarantee, ParameterError, arguments as check, post_process
 from dpproof.accountant.arguments import Number
-from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.guarantees.rounding import sqrt_up
 from dpproof.accountant.relation import AddRemove, R, ZeroOut
 from dpproof.accountant.sensitivity import L2, L2Contribution
-from dpproof.accountant.theorems.composition import post_process
 from dpproof.accountant.theorems.parallel import parallel_positions
 from dpproof.accountant.theorems.subsampling import repeated_positions
 from dpproof.mechanisms import parameters
@@ -55,9 +52,8 @@ _SQUARES: Final = 5.645
 class MarginDescent(SumLearner[R]):
     """Learn a halfspace by noisy subgradient steps on the hinge loss max(0, 1 - y <w, x> / margin).
 
-    Map every row, clip it to ``norm``, start from w = 0, and ``steps`` times add up y x over
-    all records with y <w, x> < margin, add N(0, sigma^2 I), and move w by a constant times the
-    noisy sum. Nothing is projected on a ball.
+    Map every row, clip it to ``norm``, start from w = 0, and ``steps`` times add up y x over all
+    records with y <w, x> < margin, and move w by a constant times that sum plus N(0, sigma^2 I).
 
     Statement: one record moves a sum by at most C = norm, by 2 C under replace-one and
         replace-label, for every map, as rows are clipped after mapping. With
@@ -81,15 +77,14 @@ class MarginDescent(SumLearner[R]):
         average: whether the weights are the mean of all states, w = 0 included, or the last state.
         features: the width of a row; None takes it from the map or the array.
     Outputs:
-        A record with fields ``stopped`` (False), ``steps`` and ``weights``: for rows before
-        mapping if the map is linear, else for mapped rows.
+        A record with ``stopped`` (False), ``steps`` and ``weights``, for mapped rows if the map is
+        not linear.
     Raises:
         ParameterError: as for ``BatchPerceptron``.
     Example:
         >>> from dpproof.accountant import ReplaceOne
-        >>> learner = MarginDescent(
-        ...     margin=0.125, norm=1, steps=100, mu=0.25, relation=ReplaceOne()
-        ... )
+        >>> given = {"margin": 0.125, "norm": 1, "relation": ReplaceOne()}
+        >>> learner = MarginDescent(**given, steps=100, mu=0.25)
         >>> learner.guarantee().mu, learner.sigma
         (Fraction(1, 4), Fraction(80, 1))
     """
@@ -139,15 +134,12 @@ class MarginDescent(SumLearner[R]):
             width of mapped rows, and n = ``records`` of the learner, at or above the true number; c
             is 1 for the mean state, and 1 + H/2 with H = 1 + 1/2 + ... + 1/T for the last one. With
             ``failure`` the last state has the bound of Theorem 2' with that probability missed.
+            The mean state has no such bound, and refuses it.
         Source: proofs/theory/margins.md, Theorems 2 and 2'.
-        Raises:
-            ParameterError: ``failure`` of the mean state, which has no such bound.
         Example:
             >>> from dpproof.accountant import ReplaceOne
-            >>> learner = MarginDescent(
-            ...     margin=0.5, norm=1, steps=10_000, mu=1, relation=ReplaceOne()
-            ... )
-            >>> round(learner.excess(records=1_000, width=4))
+            >>> given = {"margin": 0.5, "norm": 1, "mu": 1, "relation": ReplaceOne()}
+            >>> round(MarginDescent(**given, steps=10_000).excess(records=1_000, width=4))
             22
         """
         size, s = self.records or records, float(self.sigma / self.margin)

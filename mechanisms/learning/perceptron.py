@@ -74,52 +74,46 @@ class Perceptron(bounded_updates.StepLearner[R], ABC):
 class BatchPerceptron(Perceptron[R]):
     """Learn a halfspace: add up the margin mistakes of a sample, with Gaussian noise, T times.
 
-    Start from w = 0. In every step draw a sample, find its records with
-    y <w / ||w||, x> <= margin (all of them if w = 0), and add the sum of their y x and
-    N(0, sigma^2 I) to w. Every noisy sum is paid for, so every state may be released.
+    Start from w = 0. In every step draw a sample, and add to w the sum of y x over its records with
+    y <w / ||w||, x> <= margin (all of them if w = 0) and N(0, sigma^2 I). Every noisy sum is paid
+    for, so every state may be released.
 
     Statement: one record moves the sum of a step by at most ``norm`` in Euclidean norm, twice that
         under replace-one, whatever was released before. With rate 1 the run is mu-GDP with
         mu = sqrt(steps) sensitivity / sigma; below 1 it is dominated by the pair of one
         Poisson-sampled Gaussian sum, ``steps`` times.
-    Source: the algorithm is Ghazi, Kumar, Manurangsi & Nguyen, "Robust and Private Learning of
-        Halfspaces", arXiv:2011.14580, Algorithm 1; without a test as in their experiments;
-        the accounting is Theorem A of proofs/theory/learners.md.
+    Source: Ghazi, Kumar, Manurangsi & Nguyen, arXiv:2011.14580, Algorithm 1; the accounting is
+        Theorem A of proofs/theory/learners.md.
 
     Args:
         margin: at least 0, in data units: a record less far inside its halfspace is a mistake.
         steps: T, fixed in advance.
         sigma: standard deviation of the noise on a sum, in data units, in [2^-300, 2^300].
-        rate: every record is in a sample independently with this probability, in (0, 1]; 1 takes
-            all records. It has to be a constant: under add-remove the number of records is
-            private, and a rate computed from it would leak it.
+        rate: every record is in a sample independently with this probability, in (0, 1]. It has to
+            be a constant: computed from the number of records, which is private, it leaks that.
         norm: rows are clipped to this Euclidean norm, in data units. None scales every row to
             norm 1; the margin is then the cosine of an angle.
         stop: a test that may end the run before its last step, or ``ChooseIterate``; None makes
             all steps. All steps are paid for.
-        average: whether the weights of a run that was not stopped are the mean of the last half of
-            its states, or the last one; neither costs anything. A stopped run returns the state
-            that its test approved.
+        average: whether the weights are the mean of the last half of the states, or the last; of a
+            stopped run they are the state that its test approved. Neither costs anything.
         features: the width of a row; None takes it from the array.
         batch: fixed-size samples in place of Poisson ones, under replace-one only: every step takes
             a fresh uniform subset of exactly ``sample_size`` of the ``population_size`` records.
         margin_norm: ``"l2"``, or ``"linf"`` to learn from every record that is called otherwise if
-            its coordinates move by ``margin``: those with y <w, x> <= margin ||w||_1. Which records
-            are mistakes depends on the state and the record alone, so it costs nothing.
+            its coordinates move by ``margin``: those with y <w, x> <= margin ||w||_1.
         iterates: whether to release the state after every step as well, which costs nothing.
     Outputs:
-        A record with fields ``stopped``, ``steps`` (made before it stopped, or the number of the
-        state picked) and ``weights`` of shape (features,); if asked for also ``iterates`` of shape
-        (steps, features), nan from the step on at which a run stopped.
+        A record with ``stopped``, ``steps`` (made before it stopped, or the number of the state
+        picked), ``weights`` and, if asked for, ``iterates``, nan from where a run stopped.
     Raises:
         ParameterError: a parameter outside its domain; on release, data that is not labelled rows.
             A record that is not finite, or whose label is neither 1 nor -1, contributes nothing.
         NotImplied: on guarantee, a Laplace test on samples under replace-one.
     Example:
         >>> from dpproof.accountant import AddRemove
-        >>> learner = BatchPerceptron(
-        ...     margin=0.1, steps=100, sigma=40, features=2, relation=AddRemove()
-        ... )
+        >>> given = {"margin": 0.1, "features": 2, "relation": AddRemove()}
+        >>> learner = BatchPerceptron(**given, steps=100, sigma=40)
         >>> learner.guarantee().mu
         Fraction(1, 4)
         >>> learner.release([([0.6, 0.8], 1), ([-1.0, 0.0], -1)]).weights.shape
@@ -158,15 +152,13 @@ class KeslerPerceptron(Perceptron[R]):
         margin, steps, sigma, rate, norm, relation, stop, average, features, batch, iterates,
             margin_norm: as for ``BatchPerceptron``, with differences of two classes' weights.
     Outputs:
-        A record with fields ``stopped``, ``steps``, ``weights`` of shape (k, features); if asked
-        for also ``iterates`` of shape (steps, k, features).
+        As of ``BatchPerceptron``, with ``weights`` of shape (k, features).
     Raises:
         ParameterError: as for ``BatchPerceptron``.
     Example:
         >>> from dpproof.accountant import AddRemove
-        >>> learner = KeslerPerceptron(
-        ...     classes=3, margin=0.1, steps=50, sigma=40, features=2, relation=AddRemove()
-        ... )
+        >>> given = {"margin": 0.1, "features": 2, "relation": AddRemove()}
+        >>> learner = KeslerPerceptron(**given, classes=3, steps=50, sigma=40)
         >>> round(float(learner.guarantee().mu), 6)
         0.25
         >>> learner.release([([0.6, 0.8], 2), ([-1.0, 0.0], 0)]).weights.shape

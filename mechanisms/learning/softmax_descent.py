@@ -43,10 +43,9 @@ _SERIES: Final = [math.log(2) ** k / math.factorial(k) for k in range(9)]
 class SoftmaxDescent(bounded_updates.StepLearner[R]):
     """Learn multinomial logistic regression by noisy gradient steps, all classes in one chain.
 
-    Start from w = 0, one vector a class. In every step add up (e_y - p) x' over the records, or
-    over a sample of them, with p the softmax of their scores, and add N(0, sigma^2 I). Then
-    subtract regulariser w and the mean over the classes, and move w by radius / (norm sqrt(t)) in
-    that direction, in step t. So no step depends on the number of records.
+    Start from w = 0, one vector a class. In step t add up (e_y - p) x' over a sample, p the softmax
+    of a record's scores, and N(0, sigma^2 I); subtract regulariser w and the mean over the classes;
+    and move w by radius / (norm sqrt(t)) in that direction, whatever the number of records.
 
     Statement: one record moves the stacked sum of a step by at most sqrt(2) ``norm`` in Euclidean
         norm, twice that under replace-one, whatever was released before. The first is attained,
@@ -66,9 +65,8 @@ class SoftmaxDescent(bounded_updates.StepLearner[R]):
         ParameterError: as for ``BatchPerceptron``, or more than 2^25 records.
     Example:
         >>> from dpproof.accountant import AddRemove
-        >>> learner = SoftmaxDescent(
-        ...     classes=3, steps=50, sigma=40, features=2, relation=AddRemove()
-        ... )
+        >>> given = {"steps": 50, "sigma": 40, "features": 2, "relation": AddRemove()}
+        >>> learner = SoftmaxDescent(**given, classes=3)
         >>> round(float(learner.guarantee().mu), 6)
         0.25
         >>> learner.release([([0.6, 0.8], 2), ([-1.0, 0.0], 0)]).weights.shape

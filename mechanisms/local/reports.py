@@ -14,11 +14,8 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
-from dpproof.accountant import arguments
-from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.form import DataError
+from dpproof.accountant import DataError, DominatingPair, ParameterError, arguments
 from dpproof.accountant.guarantees.derivation import Theorem
-from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.guarantees.rounding import exp_up
 from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.accountant.pairs.product import Product

@@ -9,9 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpproof.accountant import arguments
-from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.form import DataError
+from dpproof.accountant import DataError, ParameterError, arguments
 
 Integers = NDArray[np.int64] | NDArray[np.object_]
 

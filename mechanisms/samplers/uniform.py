@@ -16,9 +16,8 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpproof.accountant import arguments
+from dpproof.accountant import ParameterError, arguments
 from dpproof.accountant.arithmetic.crossing import bisect_integers
-from dpproof.accountant.errors import ParameterError
 from dpproof.mechanisms.samplers import enclosure
 from dpproof.mechanisms.samplers.arrays import Integers, first_accepted
 from dpproof.mechanisms.samplers.enclosure import Enclosure, exp_minus, quotient, rational

@@ -12,10 +12,9 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
+from dpproof.accountant import GDP, DominatingPair, ParameterError
 from dpproof.accountant.arguments import Number
-from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.derivation import Attained, Theorem
-from dpproof.accountant.guarantees.dominating_pair import GDP, DominatingPair
 from dpproof.accountant.guarantees.guarantee import applied
 from dpproof.accountant.guarantees.rounding import show
 from dpproof.accountant.pairs import isoperimetric

@@ -14,13 +14,10 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
+from dpproof.accountant import DominatingPair, Guarantee, ParameterError, post_process
 from dpproof.accountant.arguments import Number
-from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.guarantees.dominating_pair import DominatingPair
-from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.relation import R
 from dpproof.accountant.sensitivity import L1, L2, JointSensitivity, LInf
-from dpproof.accountant.theorems.composition import post_process
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.blocks import MOST_RECORDS, Blocks
 from dpproof.mechanisms.combinators.composed import FollowUp

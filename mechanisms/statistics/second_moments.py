@@ -11,12 +11,9 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import ArrayLike, NDArray
 
-from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant import L2, Guarantee, ParameterError, post_process
 from dpproof.accountant.guarantees.rounding import sqrt_up
 from dpproof.accountant.relation import R
-from dpproof.accountant.sensitivity import L2
-from dpproof.accountant.theorems.composition import post_process
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.blocks import Blocks
 from dpproof.mechanisms.learning.class_means import ClassMeans, members

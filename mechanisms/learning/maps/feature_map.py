@@ -13,13 +13,10 @@ from typing import Any, Final, TypeVar, final
 import numpy as np
 from attrs import field, frozen
 
-from dpproof.accountant import arguments as check
-from dpproof.accountant.errors import ParameterError
+from dpproof.accountant import Guarantee, ParameterError, arguments as check, map_records
 from dpproof.accountant.form import Withholding
-from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.guarantees.rounding import sqrt_up
 from dpproof.accountant.readable import Readable
-from dpproof.accountant.theorems.composition import map_records
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.blocks import Blocks
 from dpproof.mechanisms.learning.grid import (
@@ -60,10 +57,7 @@ class FeatureMap(Withholding, Readable, ABC):
     @property
     @abstractmethod
     def output_norm(self) -> Fraction | None:
-        """Return a bound of the Euclidean norm of mapped rows, up to rounding, or None.
-
-        It is for choosing a learner's ``norm``. Privacy does not depend on it.
-        """
+        """Return a bound of mapped rows' norms, for choosing a learner's; not for privacy."""
 
     @property
     @abstractmethod
@@ -329,8 +323,6 @@ class MonomialFeatures(FeatureMap):
         norm: rows are clipped to this Euclidean norm before they are mapped, in data units.
     Source: the multinomial theorem; Bassily, Mohri & Suresh, arXiv:2204.10376, section 4.
     Proof: a feature is a product of coordinates of one row, one multiplication after the other.
-    Raises:
-        ParameterError: a parameter outside its domain, or too many monomials.
     Example:
         >>> plan = MonomialFeatures(features=2, degree=2, offset=1, norm=8)
         >>> one, other = plan.apply(np.array([[1.0, 2.0], [0.5, -1.0]]))

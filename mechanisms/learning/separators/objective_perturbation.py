@@ -12,14 +12,11 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
-from dpproof.accountant import arguments
+from dpproof.accountant import ApproxDP, ParameterError, PureDP, arguments
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.arithmetic.crossing import bisect
-from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.guarantees.approx_dp import ApproxDP
 from dpproof.accountant.guarantees.derivation import Attained, Theorem
 from dpproof.accountant.guarantees.guarantee import applied
-from dpproof.accountant.guarantees.pure_dp import PureDP
 from dpproof.accountant.guarantees.rounding import short_up, show, sqrt_up
 from dpproof.accountant.relation import R
 from dpproof.accountant.side_conditions import AVERAGED_CHOICES, LIFTED_CHOICE, RANDOM_BITS

@@ -13,20 +13,15 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
-from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.guarantees.approx_dp import ApproxDP
+from dpproof.accountant import ApproxDP, DominatingPair, LInf, ParameterError, PureDP, post_process
 from dpproof.accountant.guarantees.derivation import Attained, Theorem
-from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.guarantees.guarantee import Guarantee, applied
-from dpproof.accountant.guarantees.pure_dp import PureDP
 from dpproof.accountant.guarantees.rounding import MAX_EXPONENT, exp_up, show, sqrt_up
 from dpproof.accountant.pairs.cut_gaussian import FoldedGaussianPair
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.readable import Readable
 from dpproof.accountant.relation import R, Relation, ReplaceLabel, ReplaceOne
-from dpproof.accountant.sensitivity import LInf
 from dpproof.accountant.side_conditions import NEAR_MINIMUM, PERTURBED_CHOICE, RANDOM_BITS
-from dpproof.accountant.theorems.composition import post_process
 from dpproof.mechanisms import parameters, samplers
 from dpproof.mechanisms.learning.grid import Integers
 from dpproof.mechanisms.learning.separators import oracles

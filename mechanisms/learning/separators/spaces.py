@@ -17,8 +17,7 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
-from dpproof.accountant import arguments as check
-from dpproof.accountant.errors import ParameterError
+from dpproof.accountant import ParameterError, arguments as check
 from dpproof.accountant.form import Withholding
 from dpproof.accountant.readable import Readable
 from dpproof.mechanisms import parameters

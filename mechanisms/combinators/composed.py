@@ -13,10 +13,8 @@ from typing import Final, Generic, final
 import numpy as np
 from attrs import field, frozen
 
-from dpproof.accountant import arguments
-from dpproof.accountant.errors import ParameterError
+from dpproof.accountant import Guarantee, ParameterError, arguments, choice, mixture
 from dpproof.accountant.form import Withholding
-from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.guarantees.rdp import has_common_worst
 from dpproof.accountant.guarantees.rounding import show
 from dpproof.accountant.readable import Readable
@@ -27,7 +25,6 @@ from dpproof.accountant.theorems.composition import (
     post_process,
     self_compose,
 )
-from dpproof.accountant.theorems.parallel import choice, mixture
 from dpproof.accountant.theorems.selection import select, select_above
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.mechanism import Mechanism, required_base
@@ -187,10 +184,7 @@ class FollowUp(Withholding, Readable, ABC, Generic[R]):
 
     @abstractmethod
     def draw(self, data: object, outputs: Outputs, rng: Rng) -> Outputs:
-        """Draw once for every output of the first mechanism on these data.
-
-        ``outputs`` has the shape (count, ...), and so has what is returned.
-        """
+        """Draw once for every output of the first mechanism, shape (count, ...), on these data."""
 
 
 @final

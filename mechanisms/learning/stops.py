@@ -16,11 +16,10 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
-from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant import L1, L2, Guarantee, L2Contribution, LInf
 from dpproof.accountant.guarantees.rounding import sqrt_up
 from dpproof.accountant.readable import Readable
 from dpproof.accountant.relation import AddRemove, R
-from dpproof.accountant.sensitivity import L1, L2, L2Contribution, LInf
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.combinators.composed import compose
 from dpproof.mechanisms.learning.grid import Integers, Vectors

@@ -12,19 +12,16 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
-from dpproof.accountant import arguments
+from dpproof.accountant import GDP, ZCDP, DominatingPair, Poisson, arguments
 from dpproof.accountant.arithmetic.exact_matrices import solved, triangular_factors
 from dpproof.accountant.errors import NotCertified, ParameterError
 from dpproof.accountant.guarantees.derivation import Attained, Theorem
-from dpproof.accountant.guarantees.dominating_pair import GDP, DominatingPair
 from dpproof.accountant.guarantees.guarantee import applied
-from dpproof.accountant.guarantees.rdp import ZCDP
 from dpproof.accountant.guarantees.rounding import show, sqrt_up
 from dpproof.accountant.pairs.finite import skellam_pair
 from dpproof.accountant.pairs.gaussian import DiscreteGaussianPair
 from dpproof.accountant.pairs.product import Factor, Product
 from dpproof.accountant.relation import R
-from dpproof.accountant.sampling import Poisson
 from dpproof.accountant.sensitivity import L1, L2, Differences, L2Contribution, LInf
 from dpproof.accountant.side_conditions import SENSITIVITY, SUM_OF_CONTRIBUTIONS
 from dpproof.accountant.theorems.subsampling import subsample_gaussian_sum, subsample_poisson

@@ -15,11 +15,8 @@ from typing import Any, Final, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpproof.accountant import arguments
+from dpproof.accountant import DataError, FiniteRuns, ParameterError, arguments
 from dpproof.accountant.arithmetic.discrete_laws import skellam_masses
-from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.form import DataError
-from dpproof.accountant.run_counts.finite import FiniteRuns
 from dpproof.accountant.run_counts.law import (
     BinomialRuns,
     FixedRuns,

@@ -15,15 +15,11 @@ import numpy as np
 from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
-from dpproof.accountant import arguments
-from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.form import DataError
+from dpproof.accountant import BoundedRange, DataError, LInf, MetricDP, ParameterError, arguments
 from dpproof.accountant.guarantees.derivation import Attained, Parameter, Theorem
 from dpproof.accountant.guarantees.guarantee import Guarantee, applied, rederived
-from dpproof.accountant.guarantees.pure_dp import BoundedRange, MetricDP
 from dpproof.accountant.guarantees.rounding import show
 from dpproof.accountant.relation import R
-from dpproof.accountant.sensitivity import LInf
 from dpproof.accountant.side_conditions import MONOTONE, SAME_CANDIDATES
 from dpproof.accountant.theorems.composition import post_process, self_compose
 from dpproof.mechanisms import parameters
@@ -501,7 +497,6 @@ class GeneralisedExponential(QueryMechanism[R]):
             2 ln(candidates/failure) / epsilon.
         monotone: claim that adding a record never lowers any loss (or never raises any).
             Meaningless under replace-one, where it is refused.
-        relation: the neighbouring relation that the sensitivities speak of.
     Example:
         >>> from dpproof.accountant import AddRemove
         >>> pick = GeneralisedExponential(epsilon=1, sensitivities=[1, 100], relation=AddRemove())
@@ -543,10 +538,8 @@ class GeneralisedExponential(QueryMechanism[R]):
 
         Example:
             >>> from dpproof.accountant import AddRemove
-            >>> pick = GeneralisedExponential(
-            ...     epsilon=1, sensitivities=[1, 100], relation=AddRemove()
-            ... )
-            >>> round(float(pick.excess(0)), 2)
+            >>> given = {"sensitivities": [1, 100], "relation": AddRemove()}
+            >>> round(float(GeneralisedExponential(epsilon=1, **given).excess(0)), 2)
             14.76
         """
         if not 0 <= candidate < len(self.sensitivities):

@@ -16,6 +16,7 @@ from dpproof.proofs.pairs.gaussian_above_floor import (
     OppositeGaussiansPair,
 )
 from dpproof.proofs.pairs.pair import DiscreteGaussianPair, DiscreteLaplacePair, LogisticPair
+from dpproof.proofs.pairs.shuffled_reports import ShuffledReportsPair
 from dpproof.proofs.sampled.allocated import AllocatedGaussianPair
 from dpproof.proofs.sampled.count_laws import read_scheme
 from dpproof.proofs.sampled.counted_gaussians import RELATIONS, CountedGaussiansPair
@@ -28,6 +29,15 @@ def _largest_of_gaussians(fields: Fields, _language: Language) -> Pair:
         fields.whole("batches"),
         fields.flag("replaced"),
         fields.flag("removal"),
+    )
+
+
+def _shuffled_reports(fields: Fields, _language: Language) -> Pair:
+    categories = fields.whole("categories", least=0)
+    if categories == 1:
+        raise RefusedError("reports have two categories or more, or 0 for clones")
+    return ShuffledReportsPair(
+        fields.positive("epsilon"), categories, fields.whole("records"), fields.flag("removal")
     )
 
 
@@ -70,6 +80,7 @@ KINDS: Final[dict[str, Callable[[Fields, Language], Pair]]] = {
     ),
     "folded-gaussian": lambda fields, _: FoldedGaussianPair(fields.positive("mu_squared")),
     "largest-of-gaussians": _largest_of_gaussians,
+    "shuffled-reports": _shuffled_reports,
     "allocated-gaussian": _allocated_gaussian,
     "sampled": _sampled,
 }

@@ -132,15 +132,10 @@ _LONG: Final = 2**62
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Problem:
-    """The losses of one dataset over a space.
+    """The losses of one dataset over a space, each worth ``unit`` units of the noise.
 
-    Attributes:
-        space: of the candidates.
-        loss: of a candidate at a record.
-        data: the records, grouped.
-        unit: the worth of one loss, in units of the noise.
-        heights: the factors of the last entry of a noise vector, by the sum of the squares
-            of a candidate's coordinates; None if noise vectors have no such entry.
+    ``heights`` are the factors of the last entry of a noise vector, by the sum of the squares of a
+    candidate's coordinates; None if noise vectors have no such entry.
     """
 
     space: Space
@@ -187,13 +182,9 @@ class Oracle(Readable, ABC):
 
     @abstractmethod
     def minima(self, problem: Problem, noises: NDArray[Any]) -> Integers:
-        """Find the minimum for every noise vector.
+        """Find the positions of levels, (runs, coordinates), of the minimum for every noise vector.
 
-        Args:
-            problem: the losses.
-            noises: integers, shape (runs, separators), one more if the problem has heights.
-        Returns:
-            Positions of levels, shape (runs, coordinates).
+        Noises are integers, shape (runs, separators), one more if the problem has heights.
         """
 
 
@@ -215,11 +206,7 @@ class EnumerationOracle(Oracle):
         return
 
     def accepts(self, space: Space, loss: Loss) -> None:  # noqa: ARG002  # any loss
-        """Refuse more than 2^26 vectors of levels.
-
-        Raises:
-            ParameterError: there are more.
-        """
+        """Refuse more than 2^26 vectors of levels."""
         if len(space.levels) ** space.coordinates > MOST_CANDIDATES:
             raise ParameterError(
                 "oracle", self, "able to list the space", f"at most {MOST_CANDIDATES} vectors"
@@ -231,10 +218,7 @@ class EnumerationOracle(Oracle):
 
 
 def best_candidates(problem: Problem, totals: Integers, noises: NDArray[Any]) -> Integers:
-    """Find the first minimum of losses plus noise, for every noise vector.
-
-    Arguments and result are those of ``Oracle.minima``, with the problem's totals computed before.
-    """
+    """Find first minima of losses plus noise, as ``Oracle.minima``, from the problem's totals."""
     space = problem.space
     head, _ = halves(space)
     outside = totals < 0
@@ -357,11 +341,7 @@ class MilpOracle(Oracle):
         return TOLERANCE
 
     def accepts(self, space: Space, loss: Loss) -> None:
-        """Refuse what is no linear program in the margins, or cannot be fallen back from.
-
-        Raises:
-            ParameterError: it is refused.
-        """
+        """Refuse what is no linear program in the margins, or cannot be fallen back from."""
         if not isinstance(loss, ZeroOne) or space.threshold is None:
             raise ParameterError("oracle", self, "EnumerationOracle() for this loss and space")
         self.fallback.accepts(space, loss)

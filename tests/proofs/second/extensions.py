@@ -29,6 +29,7 @@ groups: group/pure-dp,bounded-range,metric-dp,gdp,zcdp,approx-dp,rdp,trade-off,p
 groups: choice/ parallel/,position restrict/relation compose/concurrent
 numbers: convert/pure-approx,approx-pure,pair-pure,pure-gdp,pair-gdp,profile-gdp,pair-zcdp
 lower: at-least/closed,contour,smoothed,lattice,cells,allocated,renyi,true-positive-rate
+lower: at-least/shuffled-reports
 """
 _NOTIONS: Final = """
 renyi: zcdp/ rdp/
@@ -39,7 +40,7 @@ _PAIRS: Final = """
 discrete: discrete-laplace/ discrete-gaussian/
 curves: logistic/ floored-gaussian/ folded-gaussian/
 samples: sampled/ counted-gaussians/ allocated-gaussian/ opposite-gaussians/
-lower: largest-of-gaussians/
+lower: largest-of-gaussians/ shuffled-reports/
 """
 
 

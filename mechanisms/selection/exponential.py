@@ -98,7 +98,8 @@ class PathMechanism(ScoreMechanism[R], ABC):
     ) -> Outputs:
 
         def some(row: NDArray[np.float64], size: int) -> NDArray[np.int64]:
-            return noisy_maxima(row, size, self.scale, rng, signed=signed)
+            noisy = NoisyReals(np.tile(row, size), self.scale, rng, signed=signed)
+            return largest_of_rows(noisy, len(row))
 
         return in_parts(read_scores(self.query, datasets), count, some)
 
@@ -124,13 +125,6 @@ def _parts(
     size = max(_AT_ONCE // len(row), 1)
     for start in range(0, count, size):
         yield draw(row, min(size, count - start))
-
-
-def noisy_maxima(
-    row: NDArray[np.float64], size: int, scale: Fraction, rng: Rng, *, signed: bool
-) -> NDArray[np.int64]:
-    """Return ``size`` positions of the largest score with Laplace or exponential noise."""
-    return largest_of_rows(NoisyReals(np.tile(row, size), scale, rng, signed=signed), len(row))
 
 
 MECHANISM_EXPONENTIAL: Final = Theorem(

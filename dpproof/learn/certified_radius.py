@@ -35,10 +35,7 @@ def slack(terms: int) -> float:
 
 
 def lengths(vectors: Matrix, order: int = 2) -> Matrix:
-    """Return upper bounds of the norms of the last axis: Euclidean, or L1 for order 1.
-
-    Scaled by the largest entry, so that squares neither overflow nor vanish.
-    """
+    """Return upper bounds of Euclidean or L1 norms; scaled, so that no square overflows."""
     largest = np.abs(vectors).max(axis=-1, initial=0.0)
     scale = np.where(largest > 0, largest, 1.0)
     shares = np.linalg.norm(vectors / scale[..., np.newaxis], ord=order, axis=-1)
@@ -190,10 +187,7 @@ def shares_of_length(chords: Vectors) -> Vectors:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class _Gap:
-    """The difference of two scores, its weights (a, b), and bounds of its slope and curvature.
-
-    ``first`` is the paper's bound of the slope, ``slope`` is L and ``bend`` H of the statement.
-    """
+    """The difference of two scores, with bounds: the paper's ``first``, ``slope`` L, ``bend`` H."""
 
     weights: Vectors
     offset: float

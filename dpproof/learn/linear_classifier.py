@@ -92,10 +92,9 @@ class LinearClassifier(ClassifierMixin, PrivateEstimator, ABC):  # type: ignore[
         A second fit is a second release: if it sees a record again, the costs of both add up.
 
         Args:
-            X: shape (rows, features), numbers; rows that are not finite contribute nothing. Of a
-                sparse matrix the weights are those of the dense one, bit for bit.
-            y: labels, shape (rows,); a row whose label is not one of ``classes`` contributes
-                nothing.
+            X: shape (rows, features), numbers; rows that are not finite contribute nothing. It may
+                be sparse.
+            y: labels, shape (rows,); a row with none of ``classes`` contributes nothing.
             sample_weight: private weights, shape (rows,). A row of weight w takes part in the fit
                 with probability w / ``max_weight``, by one private coin; None takes all rows.
         Raises:

@@ -84,10 +84,7 @@ def said_public(model: object) -> str:
 
 
 def warn_of_transformers() -> None:
-    """Warn of every pipeline among the callers that has a transformer that learns from rows.
-
-    It learns if scikit-learn's tag ``requires_fit`` says so; of compound ones the parts are asked.
-    """
+    """Warn of every pipeline among the callers with a part that learns from rows, by its tags."""
     frame = inspect.currentframe()
     while frame is not None:
         pipeline = frame.f_locals.get("self") if frame.f_code.co_name.startswith("fit") else None

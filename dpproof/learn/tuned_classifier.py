@@ -355,10 +355,7 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         return score, report
 
     def _sigmas(self, noise: float) -> tuple[Fraction, Fraction]:
-        """Return the noise of the choosing count and of the reported one.
-
-        The noise of a run, 1 / mu, is ``noise``.
-        """
+        """Return the noise of the choosing and of the reported count, for that of a run, 1 / mu."""
         score, report = self._shares()
         squared = 1 / Fraction(noise) ** 2
         return 1 / sqrt_up(squared * score), 1 / sqrt_up(squared * report)
@@ -393,10 +390,7 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
 
 
 def _contribution(candidate: Tunable) -> float:
-    """Return what one row moves a sum by, from the price of a step on all rows at sigma 1.
-
-    It returns 1 if that price is no mu. Heuristic: it decides how the budget is split.
-    """
+    """Return what one row moves a sum by, 1 if unknown. Heuristic: it splits the budget."""
     stated = clone(candidate).set_params(rate=1, batch=None, sigma=1).learner().guarantee()
     return math.sqrt(stated.mu_squared / candidate.steps) if isinstance(stated, GDP) else 1.0
 

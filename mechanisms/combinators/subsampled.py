@@ -108,10 +108,9 @@ def _taking(
 class Subsampled(OnBase[R]):
     """The base mechanism on a fresh random sample for every output; built by ``.subsample``.
 
-    A base that releases several outputs (a composition, a repetition) sees one sample for all of
-    them. The sample itself, its size included, is not released.
-
-    To run, the base needs ``query=``, defined on every sample (a Poisson sample can be empty).
+    A base that releases several outputs sees one sample for all of them. The sample, its size
+    included, is not released. To run, the base needs ``query=``, defined on every sample, also an
+    empty one.
 
     Laws: at rate 1 this is the base; at full sample size, the base on records in random order.
     Example:

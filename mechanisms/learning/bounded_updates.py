@@ -345,10 +345,7 @@ def signed(records: GridRecords) -> Matrix:
 
 
 def hinge_limits(threshold: float) -> Limits:
-    """Return limits such that a mistake has y <w, x> < threshold > 0, up to rounding.
-
-    States and rows are in units whose product is 1.
-    """
+    """Return limits for mistakes y <w, x> < threshold, above 0, in units whose product is 1."""
 
     def limits(states: Vectors) -> Vectors:
         with np.errstate(divide="ignore", over="ignore"):

@@ -42,8 +42,7 @@ class ClassMeans(Mechanism[R]):
     Args:
         classes: k, from 1; labels are the class numbers 0 to k - 1.
         sigma: standard deviation of the noise on the sums, in data units.
-        count_sigma: standard deviation of the noise on the counts, in records; by default sigma /
-            norm, which makes a = norm.
+        count_sigma: of the noise on the counts, in records; by default sigma / norm: a = norm.
         norm, relation, features: as for ``BatchPerceptron``.
     Outputs:
         A record with fields ``means``, shape (k, features), and ``counts``, shape (k,): a noisy sum

@@ -47,11 +47,7 @@ _PARTS: Final = 64
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Block:
-    """Candidates that have the same public prior weight, after one map of the records.
-
-    ``signed`` holds y x of mapped records, (n, k), in units of 2^-24; ``offset`` is the number of
-    the cover's first direction among all candidates.
-    """
+    """Candidates of one weight, numbered from an offset, and y x of mapped records, in 2^-24."""
 
     cover: Cover
     signed: Vectors

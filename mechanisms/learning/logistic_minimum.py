@@ -42,10 +42,7 @@ _BLOCK: Final = 2 ** (53 - RECORD_BITS - 18)
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Objective:
-    """The logistic losses of one dataset, with the quadratic term, whose decay is above 0.
-
-    ``signed`` holds y x in any form of ``on_grid``: a_i is one of these integers times 2^-24.
-    """
+    """Logistic losses and a quadratic term; a_i is one of the ``signed`` integers times 2^-24."""
 
     signed: Matrix
     decay: Fraction

@@ -398,10 +398,7 @@ class SmoothedPass:
         return sides * slope + 2 * steps * rounded
 
     def run(self, start: Vectors, signed: Vectors, order: Integers) -> Vectors:
-        """Return the mean state of each run after steps on the records of its row of ``order``.
-
-        Starts lie inside the ball; ``signed`` has y x on the grid, in units of 2^-24.
-        """
+        """Return each run's mean state after the steps of its order; ``signed`` is on the grid."""
         squares = np.square(signed).sum(axis=1) * 4.0**-RECORD_BITS
         curve = self.smoothness / np.where(squares > 0, squares, 1.0)
         states, total = start.copy(), np.zeros_like(start)

@@ -184,10 +184,7 @@ class KeslerPerceptron(Perceptron[R]):
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class _Mistakes(bounded_updates.Contributions):
-    """Records that a rival class wins, or nearly: within the limit, in units of 2^-24.
-
-    ``order`` is that of the norm of differences of weights, 1 or 2.
-    """
+    """Records that a rival class wins, or within a limit in 2^-24 of a norm of the order 1 or 2."""
 
     grid: GridRecords
     classes: int

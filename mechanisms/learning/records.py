@@ -263,10 +263,7 @@ def class_numbers(labels: Vectors, classes: int) -> Integers:
 
 
 def as_records(data: object, features: int | None) -> Records:
-    """Return data of ``on_grid`` in one form; a malformed pair of a sequence becomes nan.
-
-    A sequence of pairs needs ``features``, the width of a row.
-    """
+    """Return data of ``on_grid`` in one form; a malformed pair of a sequence becomes nan."""
     if isinstance(data, Records):
         return data
     if isinstance(data, tuple) and len(data) == 2 and getattr(data[0], "ndim", 0) == 2:

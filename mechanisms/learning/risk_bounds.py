@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, final
+from typing import Any, Final, final
 
 import numpy as np
 from attrs import field, frozen
@@ -24,7 +24,7 @@ from dpproof.accountant.theorems.composition import compose_gdp
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.combinators.composed import FollowUp
 from dpproof.mechanisms.learning.maps.feature_map import FeatureMap, map_or_none
-from dpproof.mechanisms.learning.perceptron import BatchPerceptron, KeslerPerceptron
+from dpproof.mechanisms.learning.perceptron import BatchPerceptron, KeslerPerceptron, Perceptron
 from dpproof.mechanisms.noise.gaussian import Gaussian
 from dpproof.mechanisms.outputs import Outputs
 from dpproof.mechanisms.parameters import named
@@ -433,21 +433,13 @@ def mistakes(
     Weights have shape (models, features) for labels +1 and -1, or (models, classes, features).
     Removing a record lowers a count by 1 if the model gets it wrong, else by 0.
     """
-    features = weights.shape[-1]
-    if weights.ndim == 2:
-        contributions = BatchPerceptron(
-            margin=margin, steps=1, sigma=1, norm=None, features=features, relation=AddRemove()
-        ).contributions(data)
-    else:
-        contributions = KeslerPerceptron(
-            classes=weights.shape[1],
-            margin=margin,
-            steps=1,
-            sigma=1,
-            norm=None,
-            features=features,
-            relation=AddRemove(),
-        ).contributions(data)
+    given: dict[str, Any] = {"margin": margin, "features": weights.shape[-1], "norm": None}
+    given |= {"steps": 1, "sigma": 1, "relation": AddRemove()}
+    two = weights.ndim == 2
+    learner: Perceptron[Any] = (
+        BatchPerceptron(**given) if two else KeslerPerceptron(classes=weights.shape[1], **given)
+    )
+    contributions = learner.contributions(data)
     size = max(1, contributions.records * int(np.prod(weights.shape[1:-1])))
     batch = max(1, _ENTRIES // size)
     parts = [

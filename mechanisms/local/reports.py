@@ -162,10 +162,7 @@ class EpsilonReport(Report[R], ABC):
 
 
 def share_down(epsilon: Fraction, ours: int, others: int) -> Fraction:
-    """Return ours e^epsilon / (ours e^epsilon + others), down to a multiple of 2^-60.
-
-    Every probability of a report is therefore an exact rational, and costs no more than epsilon.
-    """
+    """Return ours e^epsilon / (ours e^epsilon + others), rounded down to a multiple of 2^-60."""
     power = exp_up(epsilon) * (1 - Fraction(1, 1 << 98))  # below e^epsilon
     share = ours * power / (ours * power + others)
     return Fraction(math.floor(share * _GRID), _GRID)

@@ -59,9 +59,8 @@ class Laplace(NoiseMechanism[R]):
 
     Args:
         scale: mean absolute deviation, in data units, in [2^-300, 2^300].
-        sensitivity: L1, in data units, of the exact real value of the query; or
-            JointSensitivity, if it is known as well by how much one coordinate moves at most: then
-            as many shifts by that as the sum allows dominate, and one by the rest.
+        sensitivity: L1, in data units, of the exact real value of the query; or JointSensitivity,
+            if one coordinate moves by less: then as many shifts by that as the sum allows dominate.
         query, granularity: as for ``Gaussian``.
     Example:
         >>> tables = Laplace(scale=20, sensitivity=L1(1))
@@ -143,8 +142,7 @@ class DiscreteLaplace(NoiseMechanism[R]):
 
     Args:
         scale: in units of the query, in [2^-300, 2^300].
-        sensitivity: L1, at least 1; an integer query moves by whole numbers, so only the whole
-            part counts (a value within 2^-40 below a whole number counts as that number).
+        sensitivity: L1, at least 1, of which the whole part counts, as for ``DiscreteGaussian``.
     Example:
         >>> isinstance(DiscreteLaplace(scale=3, sensitivity=L1(1)).release(41), int)
         True

@@ -395,10 +395,7 @@ def discrete_gaussian(sigma_squared: arguments.Number, size: int, rng: Rng) -> I
 @final
 @dataclass(frozen=True, slots=True)
 class _Law:
-    """P(x) proportional to e^(-rate |x|^power), for x from 0 on if it has one side of 2.
-
-    Laplace laws of scale below 16 and Gaussian ones of sigma below 32 have cells of one size.
-    """
+    """P(x) proportional to e^(-rate |x|^power), for x from 0 on if it has one side of 2."""
 
     power: int
     rate: Fraction

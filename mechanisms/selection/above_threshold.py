@@ -71,9 +71,8 @@ class FirstAbove(exponential.ScoreMechanism[R], ABC):
 class AboveThreshold(FirstAbove[R]):
     """Release the positions of the first queries whose noisy value is above a noisy threshold.
 
-    The threshold gets Laplace noise once, every query Laplace noise of its own; after ``cutoff``
-    queries above the threshold nothing more is compared. Noise is never rounded: the comparisons
-    are those of real numbers.
+    The threshold gets Laplace noise once, every query noise of its own, none of it rounded; after
+    ``cutoff`` queries above the threshold nothing more is compared.
 
     Statement: if no query moves by more than Delta between neighbours, both orders are dominated by
         the pair of the isoperimetric bound kappa of ``above_threshold_pair`` with a =

@@ -138,9 +138,8 @@ class BoundedMean(ClippedStatistic[R]):
     """Release the mean of numbers clipped to public bounds, and how many there are.
 
     Two sums get noise: of the distances x - lower, and of the distances upper - x. Together they
-    tell the number of records, which is private if records are added or removed, and the mean. Of a
-    record both distances add up to upper - lower, so the second sum costs nothing: half a budget
-    each for sum and count would need twice the noise. Under replace-one the number of records is
+    tell the number of records, which may be private, and the mean. Of a record both distances add
+    up to upper - lower, so the second sum costs nothing. Under replace-one the number of records is
     public, and the first sum is enough. A nan counts as a blank record: it adds to neither sum, and
     half to each where a record is replaced.
 

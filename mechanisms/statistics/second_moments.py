@@ -201,8 +201,7 @@ class NoisyLloyd(Mechanism[R]):
             at the data. They are shortened to ``norm``.
         steps: the number of moves of the centres, fixed in advance.
         sigma: standard deviation of the noise on the sums, in data units.
-        count_sigma: standard deviation of the noise on the counts, in records; by default sigma /
-            norm.
+        count_sigma: of the noise on the counts, in records; by default sigma / norm.
         norm: rows are clipped to this Euclidean norm, a public bound.
     Outputs:
         A record with fields ``centres``, shape (k, features), of norm at most ``norm``, and

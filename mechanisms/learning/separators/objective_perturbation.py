@@ -195,11 +195,7 @@ class AveragedPerturbation(OracleChoice[R]):
 @final
 @dataclass(frozen=True, slots=True)
 class Stability:
-    """A bound of the distance of sums of ``calls`` minima on neighbours, with failure delta.
-
-    ``slope`` is the move of an objective's differences per unit of ||w - u||_1, ``scale`` that of
-    the geometric noise.
-    """
+    """A bound of the distance of sums of minima on neighbours, but with probability delta."""
 
     coordinates: int
     slope: Fraction

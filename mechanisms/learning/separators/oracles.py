@@ -36,10 +36,7 @@ Charge = Callable[[Integers, Any], Integers]
 
 
 def total_losses(space: Space, loss: Loss, data: Patterns) -> Integers:
-    """Return the exact losses of all vectors of levels, -1 for one that is no candidate.
-
-    The shape is (heads, tails), in the order of levels: a vector is a head followed by a tail.
-    """
+    """Return the exact losses of all vectors, (heads, tails), in order; -1 for no candidate."""
     head, tail = halves(space)
     levels = np.array(space.levels)
     weights = space.weights(data.rows)
@@ -182,10 +179,7 @@ class Oracle(Readable, ABC):
 
     @abstractmethod
     def minima(self, problem: Problem, noises: NDArray[Any]) -> Integers:
-        """Find the positions of levels, (runs, coordinates), of the minimum for every noise vector.
-
-        Noises are integers, shape (runs, separators), one more if the problem has heights.
-        """
+        """Find each minimum's positions of levels; noises are integers, and heights come last."""
 
 
 @final

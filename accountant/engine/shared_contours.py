@@ -142,8 +142,9 @@ class SharedContours:
         if wide > _REFINED or any(isinstance(f.pair, LatticePair) for f in self.product.factors):
             return ends  # its own errors exceed what is gained
         parts = self.product.unbundled()
-        finer = parts.refined() if len(parts.factors) == len(self.product.factors) else parts
-        if finer != self.product:
+        if len(parts.factors) > len(self.product.factors):  # they take as many times as long
+            shared_contours(parts).narrow(epsilon, ends, max(wide, _REFINED))
+        elif (finer := self.product.refined()) != self.product:
             shared_contours(finer).narrow(epsilon, ends, wide)
         return ends
 

@@ -48,7 +48,7 @@ from dpproof.accountant.subsampling.counted_gaussians import CountedGaussiansPai
 from dpproof.accountant.subsampling.shuffled import ShuffledGaussianPair
 from dpproof.accountant.subsampling.subsampled import Direction, SubsampledPair
 from dpproof.proofs import limits
-from dpproof.proofs.core.certificate import Json, Step, show_rational
+from dpproof.proofs.certificate import Json, Step, show_rational
 
 UNCERTIFIED: Final = "ask for the number without a certificate"
 """What to do without a certificate, whatever was asked."""

@@ -55,7 +55,7 @@ from dpproof.mechanisms import (
     Selected,
     UniformChoice,
 )
-from dpproof.proofs.core.certificate import Certificate
+from dpproof.proofs.certificate import Certificate
 
 Tunable: TypeAlias = PerceptronClassifier | MarginClassifier | LogisticRegression
 

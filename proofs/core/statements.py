@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from abc import ABC
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import ClassVar, Final, TypeAlias, TypeVar
@@ -21,7 +22,7 @@ C = TypeVar("C")
 Reader: TypeAlias = "Callable[[Fields, Language], C]"
 
 
-class Claim(Worded):
+class Claim(Worded, ABC):  # noqa: B024  # its words are what it leaves open
     """What holds: of a mechanism, or a fact about a product of pairs alone."""
 
     __slots__ = ()

@@ -20,15 +20,19 @@ from benchmarks.natural import SLOW, WIDE, Asked, measured
 from benchmarks.report import Progress, Section, seconds
 from benchmarks.worker import Workers
 from dpproof.accountant import Bound, answers
+from dpproof.accountant.arithmetic.enclosure import Reals
 from dpproof.accountant.engine import profile, trade_off
 from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.selection import profile as selections, selected_pair
+from dpproof.accountant.selection.profile import Selection
+from dpproof.accountant.selection.worst_order import Lines
 
 _DRAWS: Final = 40  # natural questions a repeat
 _SLOWEST: Final = 3.0  # processor seconds of the questions that are compared
 _DIGITS: Final = 100.0  # Growth of a width that counts as two digits lost.
 _NARROW: Final = 1e-10  # Widths below it are not compared: nobody sees their digits.
 
-Replacement = tuple[object, str, Callable[..., Any]]
+Replacement = tuple[object, str, Any]
 
 
 def _nothing(*_: object) -> None:
@@ -45,6 +49,11 @@ def _unknown(_: Product, epsilon: np.ndarray[Any, np.dtype[np.float64]]) -> tupl
     return np.full(epsilon.shape, -np.inf), np.zeros(epsilon.shape)
 
 
+def _boundless(_: Product, __: object, s: Reals) -> Reals:
+    """Return the trivial upper bound of a moment."""
+    return np.full(s.shape, np.inf)
+
+
 METHODS: Final[Mapping[str, tuple[Replacement, ...]]] = {
     "nothing": (),
     "residues": ((profile, "exponential_sum", _nothing),),
@@ -56,6 +65,11 @@ METHODS: Final[Mapping[str, tuple[Replacement, ...]]] = {
         (trade_off, "log_overlap", _unknown),
     ),
     "tables of few releases": ((answers, "released_few", _nothing),),
+    "largest losses first": ((Selection, "_largest_first", lambda *_: 0.0),),
+    "shifted mixtures": ((Selection, "rough", lambda *_: 1.0), (selections, "_CERTAIN", 0.0)),
+    "finer lines": ((Lines, "refined", lambda one, *_, **__: one),),
+    "lines added where wide": ((selections, "_MOST", (160,)),),
+    "moments of one run": ((selected_pair, "log_moment", _boundless),),
 }
 """What stands in the place of each method that is switched off."""
 

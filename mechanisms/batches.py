@@ -7,33 +7,14 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant import arguments
-from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.sampling import (
-    BallsInBins,
-    CyclicPoisson,
-    EpochScheme,
-    Poisson,
-    RandomAllocation,
-    SamplingScheme,
-    ShuffledBatches,
-    TruncatedPoisson,
-    UserPoisson,
-    WithoutReplacement,
-    WithReplacement,
-)
-from dpproof.mechanisms.samplers import (
-    permutation,
-    poisson_mask,
-    subset_without_replacement,
-    subsets_without_replacement,
-    uniform_below,
-)
+from dpproof.accountant import ParameterError, arguments, sampling
+from dpproof.mechanisms import samplers
+from dpproof.mechanisms.samplers import subset_without_replacement
 from dpproof.mechanisms.samplers.rng import Rng, as_rng
 
 
 def index_batches(
-    scheme: EpochScheme, *, records: int, rng: Rng | np.random.Generator | None = None
+    scheme: sampling.EpochScheme, *, records: int, rng: Rng | np.random.Generator | None = None
 ) -> Iterator[NDArray[np.int64]]:
     """Draw the batches of one allocation, epoch after epoch.
 
@@ -49,23 +30,23 @@ def index_batches(
         >>> [len(batch) for batch in index_batches(ShuffledBatches(batches=3), records=10)]
         [4, 3, 3]
     """
-    if not isinstance(scheme, EpochScheme):
+    if not isinstance(scheme, sampling.EpochScheme):
         raise ParameterError(
             "scheme", scheme, "ShuffledBatches(...), RandomAllocation(...) or BallsInBins(...)"
         )
-    if not isinstance(scheme, ShuffledBatches):
+    if not isinstance(scheme, sampling.ShuffledBatches):
         yield from _drawn(scheme, arguments.whole(records=records), as_rng(rng))
         return
     total = arguments.count(records=records)
     if total < scheme.batches:
         raise ParameterError("records", total, f"at least batches = {scheme.batches}")
-    order = permutation(total, as_rng(rng))
+    order = samplers.permutation(total, as_rng(rng))
     for _ in range(scheme.epochs):
         yield from np.array_split(order, scheme.batches)
 
 
 def index_samples(
-    scheme: SamplingScheme | CyclicPoisson,
+    scheme: sampling.SamplingScheme | sampling.CyclicPoisson,
     *,
     records: int,
     steps: int,
@@ -85,14 +66,14 @@ def index_samples(
         >>> [len(batch) for batch in index_samples(scheme, records=10, steps=2)]
         [4, 4]
     """
-    if not isinstance(scheme, SamplingScheme | CyclicPoisson):
+    if not isinstance(scheme, sampling.SamplingScheme | sampling.CyclicPoisson):
         raise ParameterError(
             "scheme",
             scheme,
             "Poisson(...) or another scheme of one step, or CyclicPoisson(...)",
             "index_batches draws whole epochs",
         )
-    if isinstance(scheme, CyclicPoisson):
+    if isinstance(scheme, sampling.CyclicPoisson):
         size, turns = arguments.whole(records=records), arguments.count(steps=steps)
         yield from _in_turn(scheme, size, turns, as_rng(rng))
         return
@@ -103,45 +84,47 @@ def index_samples(
         yield sampled_indices(scheme, total, source)
 
 
-def is_about(scheme: SamplingScheme, records: int, *, smaller: bool = False) -> bool:
+def is_about(scheme: sampling.SamplingScheme, records: int, *, smaller: bool = False) -> bool:
     """Return whether a theorem covers so many records, or one less where that is a neighbour."""
     match scheme:
-        case WithoutReplacement() if not smaller:
+        case sampling.WithoutReplacement() if not smaller:
             return records == scheme.population_size
-        case WithoutReplacement() | WithReplacement():
+        case sampling.WithoutReplacement() | sampling.WithReplacement():
             return records >= scheme.population_size - smaller
-        case TruncatedPoisson():
+        case sampling.TruncatedPoisson():
             return abs(records - scheme.population_size) <= smaller
-        case Poisson() | UserPoisson():
+        case sampling.Poisson() | sampling.UserPoisson():
             return True
 
 
-def sampled_indices(scheme: SamplingScheme, records: int, rng: Rng) -> NDArray[np.int64]:
+def sampled_indices(scheme: sampling.SamplingScheme, records: int, rng: Rng) -> NDArray[np.int64]:
     """Draw one sample of record numbers, increasing, each as often as the record counts."""
     match scheme:
-        case WithoutReplacement():
+        case sampling.WithoutReplacement():
             return subset_without_replacement(records, scheme.sample_size, rng)
-        case WithReplacement():
-            return np.sort(uniform_below(records, scheme.sample_size, rng).astype(np.int64))
-        case UserPoisson():
-            coins = poisson_mask(records * scheme.contributions, scheme.sampling_rate, rng)
+        case sampling.WithReplacement():
+            return np.sort(
+                samplers.uniform_below(records, scheme.sample_size, rng).astype(np.int64)
+            )
+        case sampling.UserPoisson():
+            coins = samplers.poisson_mask(records * scheme.contributions, scheme.sampling_rate, rng)
             return np.flatnonzero(coins) // scheme.contributions
-    drawn = np.flatnonzero(poisson_mask(records, scheme.sampling_rate, rng))
-    if isinstance(scheme, TruncatedPoisson) and drawn.size > scheme.largest:
+    drawn = np.flatnonzero(samplers.poisson_mask(records, scheme.sampling_rate, rng))
+    if isinstance(scheme, sampling.TruncatedPoisson) and drawn.size > scheme.largest:
         return drawn[subset_without_replacement(drawn.size, scheme.largest, rng)]
     return drawn
 
 
 def _drawn(
-    scheme: RandomAllocation | BallsInBins, records: int, rng: Rng
+    scheme: sampling.RandomAllocation | sampling.BallsInBins, records: int, rng: Rng
 ) -> Iterator[NDArray[np.int64]]:
     chosen, epochs = (
-        (scheme.chosen, 1) if isinstance(scheme, RandomAllocation) else (1, scheme.epochs)
+        (scheme.chosen, 1) if isinstance(scheme, sampling.RandomAllocation) else (1, scheme.epochs)
     )
     if chosen == 1:
-        rounds = uniform_below(scheme.steps, records, rng).astype(np.int64)
+        rounds = samplers.uniform_below(scheme.steps, records, rng).astype(np.int64)
     else:
-        rounds = subsets_without_replacement(scheme.steps, chosen, records, rng).ravel()
+        rounds = samplers.subsets_without_replacement(scheme.steps, chosen, records, rng).ravel()
     order = np.argsort(rounds, kind="stable")
     ends = np.searchsorted(rounds[order], np.arange(1, scheme.steps))
     batches = np.split(order // chosen, ends)
@@ -150,10 +133,10 @@ def _drawn(
 
 
 def _in_turn(
-    scheme: CyclicPoisson, records: int, steps: int, rng: Rng
+    scheme: sampling.CyclicPoisson, records: int, steps: int, rng: Rng
 ) -> Iterator[NDArray[np.int64]]:
     """Deal the records to parts, each by itself, and draw a Poisson sample of one part a step."""
-    part = uniform_below(scheme.cycle, records, rng).astype(np.int64)
+    part = samplers.uniform_below(scheme.cycle, records, rng).astype(np.int64)
     for step in range(steps):
         members = np.flatnonzero(part == step % scheme.cycle)
-        yield members[poisson_mask(members.size, scheme.sampling_rate, rng)]
+        yield members[samplers.poisson_mask(members.size, scheme.sampling_rate, rng)]

@@ -9,8 +9,7 @@ from typing import Any, Final, final
 
 import numpy as np
 
-from dpproof.accountant import arguments
-from dpproof.accountant.errors import ParameterError, PrivacyError
+from dpproof.accountant import ParameterError, PrivacyError, arguments
 from dpproof.accountant.form import DataError, withholding
 
 # Soundness: a sum of so many coordinates of size 2^24 stays below 2^53, exact in binary64.

@@ -12,16 +12,13 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 
 from dpproof import mechanisms
-from dpproof.accountant import arguments
-from dpproof.accountant.errors import ParameterError
+from dpproof.accountant import DominatingPair, ParameterError, RunLaw, arguments
 from dpproof.accountant.form import Withholding
 from dpproof.accountant.guarantees.derivation import Attained, Parameter, Theorem
-from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.guarantees.guarantee import Guarantee, applied
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.readable import Readable
 from dpproof.accountant.relation import R
-from dpproof.accountant.run_counts.law import RunLaw
 from dpproof.accountant.sampling import CyclicPoisson, EpochScheme, SamplingScheme, Shuffle
 from dpproof.accountant.sensitivity import Change
 from dpproof.mechanisms import parameters
@@ -44,7 +41,8 @@ class Mechanism(Withholding, Readable, ABC, Generic[R]):
     is one outside of the package, and its test runs the contract of all mechanisms on it.
 
     Derive from ``QueryMechanism`` what acts on a query's value, from ``NoiseMechanism`` what also
-    states a sensitivity, and from ``Mechanism`` what acts on records. ``guarantee`` returns what
+    states a sensitivity, and from ``Mechanism`` what acts on records. A parameter outside its
+    domain is refused by ``ParameterError``. ``guarantee`` returns what
     mechanisms and theorems here state of the same laws, as ``FiniteMechanism(table).guarantee()``;
     one that only states numbers, ``PureDP(epsilon=1)``, can be composed and audited, and its
     certificate says that it was assumed.

@@ -7,7 +7,7 @@ part, so that a million outputs stay one array; the dtype of records is of type 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -20,12 +20,20 @@ Outputs: TypeAlias = NDArray[Any]
 
 def join(parts: Sequence[Outputs], axes: int) -> Outputs:
     """Pair up the outputs of several mechanisms: one structured array with one field a part."""
-    leading = parts[0].shape[:axes]
-    fields = [(str(i), part.dtype, part.shape[axes:]) for i, part in enumerate(parts)]
-    joined = np.empty(leading, dtype=np.dtype(fields))
-    for i, part in enumerate(parts):
-        joined[str(i)] = part
-    return joined
+    return _filled(np.empty, axes, {str(i): part for i, part in enumerate(parts)})
+
+
+def record(axes: int, **columns: NDArray[Any]) -> Outputs:
+    """Return outputs with named fields, whose first axes they share: ``release`` gives records."""
+    return np.asarray(_filled(np.recarray, axes, columns))
+
+
+def _filled(make: Callable[..., Outputs], axes: int, columns: Mapping[str, Outputs]) -> Outputs:
+    fields = [(name, one.dtype, one.shape[axes:]) for name, one in columns.items()]
+    outputs = make(next(iter(columns.values())).shape[:axes], dtype=np.dtype(fields))
+    for name, one in columns.items():
+        outputs[name] = one
+    return outputs
 
 
 def unpack(output: Output) -> Output:

@@ -22,8 +22,7 @@ from typing import Any, Final, TypeAlias
 
 import attrs
 
-from dpproof.accountant import arguments
-from dpproof.accountant.errors import ParameterError
+from dpproof.accountant import ParameterError, arguments
 from dpproof.accountant.guarantees.rounding import show
 from dpproof.accountant.relation import require_relation
 from dpproof.accountant.sensitivity import L1, L2, Change, Sensitivity

@@ -14,9 +14,8 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import ArrayLike, NDArray
 
-from dpproof.accountant import arguments
+from dpproof.accountant import ParameterError, arguments
 from dpproof.accountant.arguments import Number
-from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.form import DataError, withholding
 from dpproof.mechanisms.blocks import Blocks, number_of
 from dpproof.mechanisms.samplers.enclosure import nearest
@@ -229,10 +228,9 @@ def bound_contributions(
     neighbour has all records of one user more or less. What is kept of one user depends on that
     user's records alone, so that neighbours differ by at most ``most`` kept records. Used inside a
     query: ``Histogram(contributions=most, query=...)`` then speaks of users, and so do
-    ``PartitionSelection(contributions=most)`` with ``once`` and a sum whose sensitivity is
-    ``most`` times that of one record.
-    With ``once`` every record of a user is kept once only; records are then hashable. Of data that
-    are sorted, the first records may be special.
+    ``PartitionSelection(contributions=most)`` with ``once`` and a sum whose sensitivity is ``most``
+    times that of one record. With ``once`` every record of a user is kept once only; records are
+    then hashable. Of data that are sorted, the first records may be special.
 
     Laws: removing a user removes that user's kept records, and changes no other.
     Example:

@@ -17,6 +17,7 @@ itself, of which only losses and masses are needed.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, final
 
@@ -30,6 +31,7 @@ from dpproof.accountant.arithmetic.elementary import (
     exp_minus_linear,
     exponential_sums,
     log1p_enclosure,
+    log_enclosure,
     log_of_sum,
     summation_ulps,
 )
@@ -95,6 +97,9 @@ _FADED = 0.5
 _CLEAR = 1e-4  # Largest E[e^{cL} - 1 - cL] for which M counts as close to 1. Heuristic.
 _BLOCK = 1 << 20  # Arguments times outcomes evaluated at once, to bound memory. Heuristic.
 _LEAST = 1e-320  # Above what the rounding of one denormal mass loses. Soundness depends on it.
+_SMALLEST = 1e-300  # Size below which a sum counts as that. Soundness depends on it.
+_FEW = 8  # Most outcomes of tables that are summed together. Error bounds depend on it.
+_AT_ONCE = 1 << 15  # Values of many tables evaluated at once, to bound memory. Heuristic.
 
 
 @final
@@ -122,7 +127,7 @@ class Atoms:
         step = equal_step(s) if s.size > 1 else None
         if step is None and s.size > 1 and s.size * self.loss.size > _BLOCK:
             return joined([self.cgf(part) for part in np.array_split(s, 2)])
-        if not self._near_one(float(s.real.min()), float(s.real.max())):
+        if not self.near_one(float(s.real.min()), float(s.real.max())):
             return self._plain(s)
         flat = float(exp_minus_linear(np.array([-1.0 + 0j]), self.loss, self.log_p)[0].real)
         coefficient = 13 * ELEMENTARY_ULPS + 100 + 22 * np.abs(self.log_p)
@@ -144,7 +149,7 @@ class Atoms:
         error += 4.0 * (self.infinite_mass + size * (self.infinite_mass + self.missing_mass))
         return log1p_enclosure(excess, UNIT_ROUNDOFF * error)
 
-    def _near_one(self, low: float, high: float) -> bool:
+    def near_one(self, low: float, high: float) -> bool:
         """Return whether M is so close to 1 that a plain sum loses K. Heuristic."""
         if -math.log1p(-min(self.infinite_mass, 0.5)) * (1.0 + high) > _FADED:
             return False
@@ -190,6 +195,53 @@ class Atoms:
         order = np.argsort(index)
         next_to = np.diff(index[order]) == 1
         return float(2.0 * (weight[order][:-1] * weight[order][1:])[next_to].sum()) * (1 - 1e-9)
+
+
+def cgfs(tables: Sequence[Atoms], s: Complexes) -> list[Enclosure]:
+    """Enclose K of many tables, of those with equally many outcomes and M far from 1 together."""
+    low, high = float(s.real.min()), float(s.real.max())
+    found: dict[int, Enclosure] = {}
+    alike: dict[int, list[int]] = {}
+    for place, table in enumerate(tables):
+        if len(tables) > 1 and 0 < table.loss.size <= _FEW and not table.near_one(low, high):
+            alike.setdefault(table.loss.size, []).append(place)
+        else:
+            found[place] = table.cgf(s)
+    at_once = max(_AT_ONCE // s.size, 1)
+    for places in alike.values():
+        for start in range(0, len(places), at_once):
+            some = places[start : start + at_once]
+            rows = _plain_rows([tables[place] for place in some], s)
+            found.update(zip(some, map(Enclosure, rows.value, rows.radius), strict=True))
+    return [found[place] for place in range(len(tables))]
+
+
+def _plain_rows(tables: Sequence[Atoms], s: Complexes) -> Enclosure:
+    """Enclose K of tables of n <= ``_FEW`` outcomes by sums of e^{log_p + s l - peak}, a row each.
+
+    Rounds: an exponent is off by (9 + 6 |log_p| + 7 |c l| + |peak|) u, a phase by 5 u |y l|, their
+    functions by 2 c u, products and sums by (n + 2) u, all relative to the size of a term. The log
+    of the size is off by 2 c u (1 + |log|), |log| at most |peak| more than that of the whole.
+    """
+    log_p, loss = np.array([one.log_p for one in tables]), np.array([one.loss for one in tables])
+    tilts = distinct(s.real)
+    at = np.searchsorted(tilts, s.real)
+    exponent = log_p[:, None] + tilts[:, None] * loss[:, None]
+    peak = exponent.max(axis=-1)
+    scale = np.exp(exponent - peak[..., None])
+    fixed = (scale * (96.0 + 8.0 * np.abs(log_p))[:, None]).sum(axis=-1)
+    fixed += 16.0 * np.abs(peak) * scale.sum(axis=-1)
+    turning = 16.0 * (scale * np.abs(loss)[:, None]).sum(axis=-1)
+    total = np.zeros((len(tables), s.size), dtype=complex)
+    for k in range(loss.shape[1]):
+        size, angle = scale[:, at, k], loss[:, k, None] * s.imag
+        total.real += size * np.cos(angle)
+        total.imag += size * np.sin(angle)
+    error = UNIT_ROUNDOFF * (fixed[:, at] + np.abs(s) * turning[:, at])
+    size = np.maximum(np.abs(total), _SMALLEST)
+    value = np.empty(total.shape, dtype=complex)
+    value.real, value.imag = np.log(size) + peak[:, at], np.arctan2(total.imag, total.real)
+    return log_enclosure(value, error / size, 2 * ELEMENTARY_ULPS * (1.0 + np.abs(value)))
 
 
 # Above the relative error of total masses of 1 in a table and of single terms. Soundness depends on

@@ -210,10 +210,10 @@ def _lower(
 ) -> tuple[Step, ...]:
     """Return the lower end of one number, after the steps that lead to it."""
     points = delta is not None or epsilon is not None
-    if not points and any(map(lower_ends.needs_cells, products)):
+    if not points and any(lower_ends.needs_cells(x) or lower_ends.has_reports(x) for x in products):
         raise NotCertified(
-            "of batches of an epoch the lower ends of epsilon and of delta are certified, and no "
-            "others; ask for one of them"
+            "of batches of an epoch and of shuffled reports the lower ends of epsilon and of delta "
+            "are certified, and no others; ask for one of them"
         )
     if false_positive_rate is not None:
         return _lower_power(products, false_positive_rate)
@@ -238,6 +238,8 @@ def _larger(
     """Return the fact, of batches of an epoch by the largest coordinate if that is asked for."""
     used = [as_largest(product) if by_largest else product for product in products]
     fact = lower_ends.lower_fact_by_cells if by_largest else lower_ends.lower_fact
+    if any(map(lower_ends.has_reports, products)):
+        fact = lower_ends.lower_fact_of_reports
     if delta is not None:
         wanted = float_up(arguments.probability(delta=delta))
         ends = [answers.epsilon(product, wanted).lower for product in used]

@@ -256,7 +256,7 @@ def _chernoff_order(subject: Subject, point: Point) -> float | None:
     c = max(-math.log(point.delta), 1.0) / point.epsilon * _ORDERS
     c = np.array([rounded_short(one) for one in c])
     try:
-        cgf = total_cgf(product, c + 0j)
+        cgf = total_cgf(product.bundled(), c + 0j)
     except NotCertified:
         return None
     bound = chernoff(c, cgf.value.real + cgf.radius, point.epsilon)

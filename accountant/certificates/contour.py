@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import TypeAlias, final
+from typing import Final, TypeAlias, final
 
 import numpy as np
 
@@ -55,6 +55,8 @@ EXACT, _ROUGH = 30.0, 5.0
 _LARGEST_LOSS = 600.0  # A loss whose exponential is representable as a float.
 
 Mixture = SubsampledGaussianPair | OppositeGaussiansPair
+
+_REMEMBERED: Final = 256  # Mixtures, of a schedule of many stages too. Heuristic.
 
 
 @final
@@ -106,7 +108,7 @@ class MixtureAtTilt:
     count: int  # the number of times the pair occurs
 
     @staticmethod
-    @lru_cache(maxsize=64)
+    @lru_cache(maxsize=_REMEMBERED)
     def at(pair: Mixture, c: float, count: int) -> MixtureAtTilt:
         """Return all that does not depend on the length of the contour."""
         mu2, q = float(pair.mu_squared), float(pair.sampling_rate)
@@ -119,6 +121,7 @@ class MixtureAtTilt:
             return MixtureAtTilt(pair, c + 1, c + 1, 0.0, grown - moment, moment, count)
         return MixtureAtTilt(pair, -c, 0.0, c, lifted, moment, count)
 
+    @lru_cache(maxsize=_REMEMBERED)  # noqa: B019  # frozen, and only some are kept
     def nodes(self, accuracy: float = EXACT) -> ShiftedRule:
         """Return the rule for M itself, with few nodes and an error far below 1/count."""
         mu = math.sqrt(self.pair.mu_squared)
@@ -154,7 +157,7 @@ class MixtureAtTilt:
         return ShiftedRule(b, step, math.ceil(reach / step), math.ceil(right / step))
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=_REMEMBERED)
 def _sampled(mixture: MixtureAtTilt, longest: int) -> list[tuple[ShiftedRule, Reals, Reals]]:
     """Return rules for a tail with the logs of their terms over M, and how these fall with y."""
     found: list[tuple[ShiftedRule, Reals, Reals]] = []
@@ -541,7 +544,7 @@ def _line(
         if table is not None:
             value += factor.count * table_cgf(table.finite_pair, c, step, nodes + 1)
             radius += _TRANSFORMED * factor.count
-    cgf = total_cgf(subject.plain_part, s)
+    cgf = total_cgf(subject.plain_part.bundled(), s)
     lift = 0.5 * tau * tau
     cut = tail.at(step * nodes, tau)
     log_cut = on_axis.at(c) + float(np.logaddexp(cut.near, cut.far)) + lift * c * (c + 1.0) + 1e-9

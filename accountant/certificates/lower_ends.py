@@ -15,6 +15,7 @@ from typing import Final, TypeAlias, final
 import numpy as np
 
 from dpproof.accountant.arithmetic.atoms import Atoms
+from dpproof.accountant.arithmetic.crossing import bisect
 from dpproof.accountant.arithmetic.enclosure import Reals, rounded_short
 from dpproof.accountant.certificates.choose import Point, prove
 from dpproof.accountant.certificates.contour import (
@@ -54,6 +55,7 @@ from dpproof.accountant.pairs.pair import Pair
 from dpproof.accountant.pairs.product import Factor, Product
 from dpproof.accountant.subsampling.allocated import AllocatedGaussianPair
 from dpproof.accountant.subsampling.shuffled import ShuffledGaussianPair
+from dpproof.accountant.subsampling.shuffled_reports import ShuffledReportsPair, bounds, layout
 from dpproof.accountant.subsampling.subsampled import Direction, SubsampledPair
 from dpproof.proofs import limits
 from dpproof.proofs.certificate import Json, Step, show_rational
@@ -270,6 +272,47 @@ def _rough(epsilon: float) -> NotCertified:
         f"no lower bound of delta was found near epsilon = {epsilon:.6g}: the losses are too rough "
         f"for the checker's sums; {UNCERTIFIED}"
     )
+
+
+_REPORT_ROOM: Final = 1e-9  # Share of delta that roundings may take. Heuristic.
+
+
+def has_reports(product: Product) -> bool:
+    """Return whether a product has shuffled reports in it."""
+    return any(isinstance(factor.pair, ShuffledReportsPair) for factor in product.factors)
+
+
+def lower_fact_of_reports(product: Product, epsilon: float, delta: float, *, moves: bool) -> Step:
+    """Return the same of shuffled reports, alone, by blocks of their counts."""
+    (one, *others), blocks = product.factors, list[Json]()
+    if others or one.count > 1 or not isinstance(one.pair, ShuffledReportsPair):
+        raise NotCertified(
+            "lower ends of shuffled reports are certified alone, and once; certify one release of "
+            f"them, or {UNCERTIFIED}"
+        )
+    pair, plan = one.pair, layout(one.pair.reports)
+    if pair.reports.categories != 2:
+        listed = {end for group in plan.groups for end in group}
+        blocks += sorted(listed - {0} if pair.reports.spare else listed)
+    bound, _ = bounds(pair.reports, removal=pair.removal)
+
+    def least(x: float) -> float:
+        return float(bound(np.array([x]))[0]) * (1.0 - _REPORT_ROOM)
+
+    if moves:
+        epsilon = bisect(lambda x: least(x) >= delta, 0.0, epsilon)[0]
+    else:
+        delta = min(delta, least(epsilon))
+    if not (delta > 0 and (epsilon > 0 or not moves)):
+        raise NotCertified(f"no lower end of shuffled reports was found; {UNCERTIFIED}")
+    claim: Object = {
+        "notion": "hockey-stick-at-least",
+        "product": factors(product),
+        "epsilon": show_rational(Fraction(epsilon)),
+        "delta": show_rational(Fraction(delta)),
+    }
+    rule, witness = "at-least/shuffled-reports", {"blocks": blocks}
+    return Step(rule=rule, premises=(), witness=witness, conclusion=claim)
 
 
 _CELLS: Final = 2_000  # Of the pair with the most of them.

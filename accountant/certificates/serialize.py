@@ -46,6 +46,7 @@ from dpproof.accountant.sampling import (
 from dpproof.accountant.subsampling.allocated import AllocatedGaussianPair
 from dpproof.accountant.subsampling.counted_gaussians import CountedGaussiansPair
 from dpproof.accountant.subsampling.shuffled import ShuffledGaussianPair
+from dpproof.accountant.subsampling.shuffled_reports import ShuffledReportsPair
 from dpproof.accountant.subsampling.subsampled import Direction, SubsampledPair
 from dpproof.proofs import limits
 from dpproof.proofs.certificate import Json, Step, show_rational
@@ -128,6 +129,9 @@ def pair(one: Pair) -> Object:
     if type(one) not in _PAIRS or getattr(one, "reverse", False):
         raise NotCertified(unwritten(f"the losses of {pair_in_words(one)}"))
     kind, names = _PAIRS[type(one)]
+    if isinstance(one, ShuffledReportsPair):
+        reports = _written(one.reports, {name: name for name in names.split()})
+        return {"kind": kind, **reports, "removal": one.removal}
     if getattr(one, "relation", "add-remove") != "add-remove":
         names += " relation"
     return {"kind": kind, **_written(one, {name: name for name in names.split()})}
@@ -187,6 +191,7 @@ _PLAIN: Final = (
     "population_size",
     "sample_size",
     "rounds",
+    "records",
 )
 
 _SCHEMES: Final[Mapping[type, str]] = {
@@ -206,6 +211,7 @@ _PAIRS: Final[Mapping[type, tuple[str, str]]] = {
     FlooredGaussianPair: ("floored-gaussian", "mu_squared floor"),
     FoldedGaussianPair: ("folded-gaussian", "mu_squared"),
     ShuffledGaussianPair: ("largest-of-gaussians", "mu_squared batches replaced removal"),
+    ShuffledReportsPair: ("shuffled-reports", "epsilon categories records"),
     CountedGaussiansPair: ("counted-gaussians", "mu_squared scheme removal"),
     AllocatedGaussianPair: ("allocated-gaussian", "mu_squared rounds removal"),
     SubsampledPair: ("sampled", "base sampling_rate direction"),

@@ -11,11 +11,11 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate, pairwise
-from typing import Final, TypeAlias, final
+from typing import Final, Self, TypeAlias, final
 
 import numpy as np
 
-from dpproof.accountant.arithmetic.atoms import Atoms
+from dpproof.accountant.arithmetic.atoms import Atoms, cgfs
 from dpproof.accountant.arithmetic.discrete_laws import SkellamMasses, skellam_masses
 from dpproof.accountant.arithmetic.elementary import log_of_sum
 from dpproof.accountant.arithmetic.enclosure import (
@@ -52,9 +52,19 @@ class AtomicPair(ExactPair, ABC):
         return self.atoms.cgf(s)
 
     @final
-    def cgf_along(self, points: Reals, line: Complexes) -> Enclosure:
+    @classmethod
+    def cgfs(cls, pairs: Sequence[Self], s: Complexes) -> list[Enclosure]:
+        """Enclose K of many pairs, those with equally many outcomes together."""
+        return cgfs([pair.atoms for pair in pairs], s)
+
+    @final
+    @classmethod
+    def cgfs_along(
+        cls, pairs: Sequence[Self], points: Reals, line: Complexes
+    ) -> Sequence[Enclosure]:
         """Enclose K at the points and on the line apart, as sums on a line share work."""
-        return joined([self.cgf(points + 0j), self.cgf(line)])
+        both = zip(cls.cgfs(pairs, points + 0j), cls.cgfs(pairs, line), strict=True)
+        return [joined(list(parts)) for parts in both]
 
     @final
     def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:

@@ -129,6 +129,15 @@ class Pair(Readable, ABC):
         """
         return self.cgf(np.concatenate([points, line]))
 
+    @classmethod
+    def cgfs_along(
+        cls, pairs: Sequence[Self], points: Reals, line: Complexes
+    ) -> Sequence[Enclosure]:
+        """Enclose K of many pairs of this class, as ``cgf_along`` does for one."""
+        if cls.cgf_along is Pair.cgf_along:
+            return cls.cgfs(pairs, np.concatenate([points, line]))
+        return [pair.cgf_along(points, line) for pair in pairs]
+
     def steer(self, c: Reals) -> tuple[Reals, Reals, Reals]:
         """Approximate K, K' and K'' at increasing c > 0.
 

@@ -205,13 +205,7 @@ def cgfs(product: Product, s: Complexes) -> list[Enclosure]:
 
 def cgfs_along(product: Product, points: Reals, line: Complexes) -> list[Enclosure]:
     """Enclose K of each factor's pair at real points and then on a vertical line of equal steps."""
-
-    def ask(kind: type[Pair], pairs: Sequence[Pair], _: list[int]) -> Sequence[Enclosure]:
-        if kind.cgf_along is Pair.cgf_along:
-            return kind.cgfs(pairs, np.concatenate([points, line]))
-        return [pair.cgf_along(points, line) for pair in pairs]
-
-    return by_class(product, ask)
+    return by_class(product, lambda kind, pairs, _: kind.cgfs_along(pairs, points, line))
 
 
 def steers(product: Product, c: Reals) -> Reals:

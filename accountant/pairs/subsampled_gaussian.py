@@ -216,7 +216,7 @@ class SubsampledGaussianPair(CommonSupport, ExactPair):
         return heights[0], rates[0]
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=512)
 def _alone(pair: SubsampledGaussianPair, s: complex) -> Enclosure:
     """Enclose K at one argument, which an answer and both halves of its proof ask for in turn."""
     return pair._cgf(np.array([s]), 0)  # noqa: SLF001  # what a method caches for its class

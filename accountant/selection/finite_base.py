@@ -20,6 +20,7 @@ from dpproof.accountant.arithmetic import convex_profile
 from dpproof.accountant.arithmetic.atoms import Atoms
 from dpproof.accountant.arithmetic.convex_profile import Positions, ProfileHalf
 from dpproof.accountant.arithmetic.enclosure import Reals, distinct
+from dpproof.accountant.engine.lattice import common_lattice
 from dpproof.accountant.engine.profile import (
     closed_form,
     deltas,
@@ -36,6 +37,7 @@ from dpproof.accountant.pairs.product import Product
 _PARTS = ((1e-12, 2200, 1e-5), (1e-16, 400, 1e-4), (1e-22, 250, 1e-2), (1e-130, 250, 0.3))
 _FAINT = 1e-17  # Mass below which an estimate of where it lies is enough. Heuristic.
 MERGED = 2  # Points of the profile for an outcome of a pair above. Heuristic.
+_FULL = 1600  # Points up to which each is taken: those of a lattice alternate. Heuristic.
 # Masses tried instead if the engine cannot resolve a tail so far out.
 _NEARER = (1e-80, 1e-50, 1e-35, 1e-25, 1e-20, 1e-15)
 _SHORT = 1e-6  # Relative length of the last cell, and of a part of the grid that is left out.
@@ -119,6 +121,7 @@ class Curve:
 def _first(side: ProfileHalf, count: int, every: int = 1) -> ProfileHalf:
     """Return the first points of a side, at least two."""
     count = min(max(count, 2), side.loss.size)
+    every = every if count > _FULL else 1
     at = distinct(np.append(np.arange(0, count, every), [count - 2, count - 1]))
     return ProfileHalf(side.loss[at], side.lower[at], side.upper[at], side.rest)
 
@@ -151,7 +154,8 @@ def _side(product: Product) -> ProfileHalf:
         if end <= start * (1 + _SHORT):
             continue
         # A table drops the cell next to a corner, so the one next to the largest loss is short.
-        loss = distinct(np.append(np.linspace(start, end, count), (1.0 - _SHORT) * end))
+        grid = _corner_grid(product, start, end, count)
+        loss = distinct(np.append(grid, (1.0 - _SHORT) * end))
         loss = loss[np.append(np.diff(loss) > _APART * end, True)]
         loss = loss[loss > start] if parts else loss
         parts.append((loss, *deltas(product, loss, wide)))
@@ -159,6 +163,21 @@ def _side(product: Product) -> ProfileHalf:
     loss, lower, upper = (np.concatenate(each) for each in zip(*parts, strict=True))
     lower, upper = np.maximum.accumulate(lower[::-1])[::-1], np.minimum.accumulate(upper)
     return ProfileHalf(loss, lower, upper, infinite_mass(product.below()).lower)
+
+
+def _corner_grid(product: Product, start: float, end: float, count: int) -> Reals:
+    """Return losses between two ends, on a lattice's points and midway if those are few.
+
+    Between its points a profile is linear in e^epsilon, and two points on a line extend it.
+    """
+    lattice = common_lattice(product, 0.0)
+    if lattice is None or 4.0 * (end - start) > count * lattice.span:
+        return np.linspace(start, end, count)
+    first = math.floor((start - lattice.offset) / lattice.span) + 1
+    many = max(math.floor((end - lattice.offset) / lattice.span) - first + 1, 0)
+    inside = lattice.offset + lattice.span * (first + np.arange(many))
+    ends = distinct(np.concatenate([[start], inside[(start < inside) & (inside < end)], [end]]))
+    return np.sort(np.concatenate([ends, 0.5 * (ends[1:] + ends[:-1])]))
 
 
 def _reach(product: Product, delta: float) -> float:

@@ -11,18 +11,11 @@ from typing import Any, Final, TypeAlias, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dpproof import mechanisms
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.form import withholding
 from dpproof.learn.linear_classifier import class_numbers
 from dpproof.learn.reading import matrix
-from dpproof.mechanisms import (
-    FeatureMap,
-    FourierFeatures,
-    GaussianProjection,
-    RademacherProjection,
-    ScatteringFeatures,
-    SignProjection,
-)
 from dpproof.mechanisms.learning.grid import Integers, Vectors, displacement
 from dpproof.mechanisms.learning.maps.scattering_features import filters_of
 
@@ -42,10 +35,7 @@ def slack(terms: int) -> float:
 
 
 def lengths(vectors: Matrix, order: int = 2) -> Matrix:
-    """Return upper bounds of the norms of the last axis: Euclidean, or L1 for order 1.
-
-    Scaled by the largest entry, so that squares neither overflow nor vanish.
-    """
+    """Return upper bounds of Euclidean or L1 norms; scaled, so that no square overflows."""
     largest = np.abs(vectors).max(axis=-1, initial=0.0)
     scale = np.where(largest > 0, largest, 1.0)
     shares = np.linalg.norm(vectors / scale[..., np.newaxis], ord=order, axis=-1)
@@ -79,28 +69,27 @@ def norm_bound(matrix: Matrix) -> float:
     return min(frobenius, math.sqrt((square + errors) * (1 + slack(4)))) * scale
 
 
-Projection: TypeAlias = SignProjection | GaussianProjection | RademacherProjection
+Projection: TypeAlias = (
+    mechanisms.SignProjection | mechanisms.GaussianProjection | mechanisms.RademacherProjection
+)
 """A map that multiplies rows by a matrix, after and before scaling of which all is known."""
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class LinearScores:
-    """Scores of all classes: f(x) = weights map(x) + offsets.
-
-    Two classes that share one score s have the scores 0 and s.
+    """Scores of all classes, weights map(x) + offsets; two that share one score s have 0 and s.
 
     Attributes:
         weights: shape (classes, features of mapped rows).
         offsets: shape (classes,).
-        map: through which rows go, or None.
     """
 
     weights: Vectors
     offsets: Vectors
-    map: FeatureMap | None
+    map: mechanisms.FeatureMap | None
 
-    def rows(self, X: ArrayLike) -> Vectors:  # noqa: N803  # scikit-learn
+    def rows(self, X: ArrayLike) -> Vectors:
         """Return the rows as floats."""
         rows = matrix(X)
         width = self.weights.shape[1] if self.map is None else self.map.features
@@ -114,10 +103,10 @@ class LinearScores:
         return np.asarray(mapped @ self.weights.T + self.offsets)
 
 
-def scores_of(model: Any) -> LinearScores:  # noqa: ANN401  # any fitted linear classifier
+def scores_of(model: Any) -> LinearScores:
     """Read the scores of a model."""
     plan = getattr(model, "map_", None)
-    kinds = FourierFeatures | ScatteringFeatures | Projection
+    kinds = mechanisms.FourierFeatures | mechanisms.ScatteringFeatures | Projection
     if plan is not None and not isinstance(plan, kinds):
         allowed = "without a map, or with Fourier or scattering features or a random projection"
         raise ParameterError("model", plan, allowed)
@@ -133,11 +122,7 @@ def scores_of(model: Any) -> LinearScores:  # noqa: ANN401  # any fitted linear 
     return LinearScores(weights, offsets, plan)
 
 
-def class_of(
-    model: Any,  # noqa: ANN401  # any fitted classifier
-    rows: Vectors,
-    y: ArrayLike | None,
-) -> Integers:
+def class_of(model: Any, rows: Vectors, y: ArrayLike | None) -> Integers:
     """Return the class numbers of labels, -1 if unknown; without labels, of the largest scores."""
     if y is None:
         return np.asarray(scores_of(model)(rows).argmax(axis=1))
@@ -153,7 +138,7 @@ _WAVES = 2.0**-48
 
 def fourier_radii(
     scores: LinearScores,
-    plan: FourierFeatures,
+    plan: mechanisms.FourierFeatures,
     rows: Vectors,
     predicted: Integers,
     *,
@@ -164,17 +149,12 @@ def fourier_radii(
     Statement: let g = f_y - f_c = D^(-1/2) sum_j (a_j cos <r_j, x> + b_j sin <r_j, x>) + b and
         s_j = sqrt(a_j^2 + b_j^2), P the matrix of the frequencies r_j. Everywhere ||grad g|| is at
         most L = min(||P|| ||(a, b)|| / sqrt(D), ||P diag(s)||), and the Hessian's norm at most
-        H = ||P diag(sqrt(s))||^2 / sqrt(D). So along a segment of length t from x the slope of g
-        is at most min(||grad g(x)|| + H t, L), and g stays positive until that adds up to g(x).
-        This is at least the radius g(x) sqrt(D) / (||P|| ||(a, b)||) of the paper.
-    Source: proofs/theory/robustness.md; the first term is Ghazi, Kumar, Manurangsi & Nguyen,
-        arXiv:2011.14580, section 5.
+        H = ||P diag(sqrt(s))||^2 / sqrt(D). So along a segment of length t from x the slope of g is
+        at most min(||grad g(x)|| + H t, L), and g stays positive until that adds up to g(x).
+    Source: proofs/theory/robustness.md, with clipping, scaling and the map's rounding.
 
-    Rows are clipped before they are mapped, which brings no two rows further apart; the map
-    rounds them, by at most ``plan.rounding`` each. For rows scaled to norm 1, a radius on the
-    sphere, as a chord, is turned into one in space.
-
-    Rows are finite, in data units; ``curvature`` says whether to use more than the first term.
+    Rows are finite, in data units; without ``curvature`` the first term of L alone counts, as in
+    arXiv:2011.14580, section 5.
     """
     radii = np.full(len(rows), np.inf)
     mapped = plan.apply(rows)
@@ -207,16 +187,7 @@ def shares_of_length(chords: Vectors) -> Vectors:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class _Gap:
-    """The difference of two scores, with bounds of its slope and of its curvature.
-
-    Attributes:
-        weights: of the features, (a, b) of the statement.
-        offset: b.
-        frequencies: shape (D, features).
-        first: the paper's bound of the slope.
-        slope: L.
-        bend: H.
-    """
+    """The difference of two scores, with bounds: the paper's ``first``, ``slope`` L, ``bend`` H."""
 
     weights: Vectors
     offset: float
@@ -229,10 +200,7 @@ class _Gap:
     def of(
         cls, scores: LinearScores, frequencies: Vectors, steepest: float, one: int, other: int
     ) -> _Gap:
-        """Return the gap of two classes, scaled so that the largest weight is near 1.
-
-        ||P|| is at most ``steepest``.
-        """
+        """Return the gap of two classes, its largest weight near 1; ||P|| <= ``steepest``."""
         weights = scores.weights[one] - scores.weights[other]
         scale = 2.0 ** -math.frexp(float(np.abs(weights).max()))[1]
         weights = weights * scale
@@ -246,10 +214,7 @@ class _Gap:
         return cls(weights, offset, frequencies, first, slope, bend)
 
     def radii(self, mapped: Vectors, signs: Vectors, *, curvature: bool) -> Vectors:
-        """Return the distances that rows of these features can move with the gap of this sign.
-
-        The distances are rounded down.
-        """
+        """Return how far rows of these features move with the gap of this sign, rounded down."""
         count = len(self.frequencies)
         sizes = float(np.abs(self.weights).sum()) / math.sqrt(count) + abs(self.offset)
         gaps = signs * (mapped @ self.weights + self.offset)
@@ -265,19 +230,13 @@ class _Gap:
 
 
 def _ratio(gaps: Vectors, slope: float) -> Vectors:
-    """Return gaps divided by a slope, rounded down.
-
-    The ratio is infinite if the slope is 0 and the gap is not.
-    """
+    """Return gaps divided by a slope, rounded down; infinite if the slope is 0 and the gap not."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(gaps > 0, gaps / slope, 0.0) * (1 - slack(4))
 
 
 def _reach(gaps: Vectors, gradients: Vectors, bend: float, slope: float) -> Vectors:
-    """Return the length at which a slope of min(gradient + bend t, slope) adds up to the gap.
-
-    The length is rounded down.
-    """
+    """Return, rounded down, at which t the integral of min(gradient + bend t, slope) is the gap."""
     steep = gradients >= slope
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         corner = np.where(steep, 0.0, (slope - gradients) / bend)
@@ -294,16 +253,12 @@ def projected_radii(
     """Return the distance that every row can move with the kept class sure to win, rounded down.
 
     Statement: let A be the matrix, w and b the differences of two classes' weights and offsets,
-        u = A'w. The gap of their scores at z, times a scale s(z), is at least
-        <u, z> - (e - b) s(z), where s(z) = max(1, ||z|| / R) if rows are clipped to norm R and
-        ||A z|| if rows are scaled to norm 1 after projecting; e is what the map's rounding can
-        take away. This changes by at most ||u||_* + |e - b| Lip(s) per unit, where ||.||_* is dual
-        to the norm in which rows are moved, and Lip(s) is 1 / R or the operator norm of A. Without
-        offsets the radius is <u, x> / ||u||_*, that of the weights u, which is exact up to
-        rounding.
-    Source: proofs/theory/robustness.md.
-
-    Rows are finite, in data units; class numbers are -1 for none.
+        u = A'w. The gap of their scores at z, times a scale s(z), is at least <u, z> - (e - b)
+        s(z), where s(z) = max(1, ||z|| / R) if rows are clipped to norm R and ||A z|| if they are
+        scaled after projecting; e is what the map's rounding can take away. This changes by at most
+        ||u||_* + |e - b| Lip(s) per unit, ||.||_* dual to the norm in which rows are moved, Lip(s)
+        1 / R or the operator norm of A. Without offsets it is exact up to rounding.
+    Source: proofs/theory/robustness.md. Rows are finite; class numbers are -1 for none.
     """
     radii = np.full(len(rows), np.inf)
     scale = _Scale.of(plan)
@@ -325,11 +280,9 @@ class _Scale:
     """The positive number s(z) by which a map divides a row z.
 
     Attributes:
-        matrix: A, shape (dimension, features).
-        size: an upper bound of ||A||.
+        size: an upper bound of ||A||, A the ``matrix`` of shape (dimension, features).
         radius: R, to which rows are clipped; None if they are scaled to norm 1.
-        before: the largest move of a clipped or scaled row by the map's grid.
-        after: its largest move of a projected row.
+        before, after: the largest moves by rounding, of a scaled row and of a projected one.
     """
 
     matrix: Vectors
@@ -343,7 +296,7 @@ class _Scale:
         """Read what a map does beside multiplying by its matrix."""
         matrix = plan.matrix()
         size = norm_bound(matrix) * (1 + slack(max(matrix.shape)))
-        if isinstance(plan, SignProjection):
+        if isinstance(plan, mechanisms.SignProjection):
             return cls(
                 matrix, size, None, displacement(plan.features), displacement(plan.output_features)
             )
@@ -380,8 +333,7 @@ class _Gaps:
     """Differences of one class's score and those of all classes, pulled back through the matrix.
 
     Attributes:
-        weights: u, shape (classes, features).
-        errors: bound of the rounding error of every entry of u.
+        weights, errors: u, shape (classes, features), and a bound of its rounding errors.
         offsets: lower bounds of b - e, what the map's rounding takes away subtracted.
         losses: the loss by the grid of scaled rows, per Euclidean unit of the row.
     """
@@ -446,16 +398,13 @@ _TRANSFORMS = 2.0**-35
 
 
 @functools.lru_cache(maxsize=8)
-def lipschitz(plan: ScatteringFeatures) -> float:
+def lipschitz(plan: mechanisms.ScatteringFeatures) -> float:
     """Return an upper bound of how far features move per unit of a clipped or scaled image.
 
-    Statement: Theorem 1 of proofs/theory/scattering.md, for the filters that the map uses: the
-        energy that a layer passes on is at most the largest eigenvalue of a matrix for every set
-        of frequencies that its steps fold together, where a child weighs as much as what it
-        passes on. Dividing a centred channel by sqrt(energy + floor) stretches by at most
-        1 / sqrt(floor).
-    Source: proofs/theory/scattering.md; that a scattering transform with a frame bound of 1 brings
-        no two signals further apart is Mallat, arXiv:1101.2286, section 2.
+    Statement: the energy that a layer passes on is at most the largest eigenvalue of a matrix for
+        every set of frequencies that its steps fold together, where a child weighs as much as what
+        it passes on. Dividing a centred channel stretches by at most 1 / sqrt(floor).
+    Source: proofs/theory/scattering.md, Theorem 1, after Mallat, arXiv:1101.2286, section 2.
     """
     second = [_passed(plan, octave, {}) for octave in range(plan.scales)]
     first = [
@@ -468,11 +417,8 @@ def lipschitz(plan: ScatteringFeatures) -> float:
     return stretched / math.sqrt(float(plan.floor)) * (1 + slack(4))
 
 
-def _passed(plan: ScatteringFeatures, coarse: int, children: dict[int, float]) -> float:
-    """Bound the energy of all features of an image of norm 1 at resolution 2^-coarse.
-
-    ``children`` has the same bound of what the wavelets of each scale make.
-    """
+def _passed(plan: mechanisms.ScatteringFeatures, coarse: int, children: dict[int, float]) -> float:
+    """Bound the energy of the features of an image of norm 1, given that of the wavelets' own."""
     low, wavelets = filters_of(plan)[coarse]
     parts = [(low[np.newaxis], plan.scales)]
     parts += [(wavelets[octave] * math.sqrt(c), octave) for octave, c in children.items()]
@@ -483,9 +429,8 @@ def _passed(plan: ScatteringFeatures, coarse: int, children: dict[int, float]) -
 def _folded_together(parts: list[tuple[Matrix, int]], coarse: int, top: int) -> Matrix:
     """Return what filters do to frequencies that fold to one: (classes, rows, 4^(top - coarse)).
 
-    ``parts`` are filters, shape (number, height, width), each with the resolution of what it makes.
-    One row is for the filter, and one for it mirrored, as a real image has at a frequency the
-    energy that it has at its negative.
+    ``parts`` are filters with the resolution of what they make. A filter has a second row,
+    mirrored: a real image has at a frequency the energy that it has at its negative.
     """
     apart = 2 ** (top - coarse)
     down, across = np.divmod(np.arange(apart**2), apart)
@@ -502,14 +447,12 @@ def _folded_together(parts: list[tuple[Matrix, int]], coarse: int, top: int) -> 
     return np.stack(rows, axis=1)
 
 
-def image_radii(moves: Matrix, plan: ScatteringFeatures, rows: Matrix) -> Matrix:
+def image_radii(moves: Matrix, plan: mechanisms.ScatteringFeatures, rows: Matrix) -> Matrix:
     """Return how far rows can move with their features sure to move by less than ``moves``.
 
     Statement: features move by at most ``lipschitz`` per unit of the clipped image; clipping, grid
         and scaling to norm 1 are as for Fourier features.
-    Source: proofs/theory/scattering.md, section 4.
-
-    Moves are Euclidean, of features as they are computed; rows are finite, in data units.
+    Source: proofs/theory/scattering.md, section 4. Moves are Euclidean, of computed features.
     """
     error = _TRANSFORMS * (1 if plan.floor is None else 1 / math.sqrt(float(plan.floor)) + 1)
     chords = (moves - error) / lipschitz(plan) - 2 * displacement(plan.features)

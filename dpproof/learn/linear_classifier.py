@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
+from dpproof import mechanisms
 from dpproof.accountant import (
     Guarantee,
     ReplaceLabel,
@@ -27,21 +28,6 @@ from dpproof.accountant.relation import Relation
 from dpproof.accountant.sensitivity import L2Contribution
 from dpproof.learn.private_estimator import PrivateEstimator
 from dpproof.learn.reading import read_labels, read_rows, read_targets, scored
-from dpproof.mechanisms import (
-    BatchPerceptron,
-    CoverUnion,
-    ExponentialHalfspaces,
-    Featured,
-    FeatureMap,
-    KeslerPerceptron,
-    LogisticObjective,
-    MarginDescent,
-    Mechanism,
-    PhasedHinge,
-    Records,
-    SoftmaxDescent,
-    Stop,
-)
 from dpproof.mechanisms.learning.covers import Cover
 from dpproof.mechanisms.learning.grid import RECORD_BITS, unit_rows
 from dpproof.mechanisms.learning.logistic_objective import free_regulariser
@@ -54,10 +40,29 @@ from dpproof.mechanisms.samplers.rng import as_rng
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class LinearClassifier(ClassifierMixin, PrivateEstimator, ABC):  # type: ignore[misc]  # untyped
-    """A classifier by released weights, linear in rows with a constant, or in mapped rows."""
+    """A classifier by released weights, linear in rows with a constant, or in mapped rows.
+
+    What ``fit`` keeps is a function of what the mechanism releases and of the arguments; the
+    guarantee depends on the arguments alone.
+
+    Args:
+        classes: all labels, in the order of ``classes_``. They are public: labels that are found in
+            private data would be released. A row with another label contributes nothing.
+        map: a public feature map, such as ``FourierFeatures(...)``, through which all rows go.
+        fit_intercept: whether to learn an offset, as the weight of a constant feature.
+        intercept_scaling: the value of that feature, a public constant in data units. Rows are
+            clipped or scaled together with it.
+        max_weight: weights of rows are clipped to [0, max_weight], a public bound.
+    Attributes:
+        classes_: ``classes`` as an array.
+        coef_: the weights: shape (1, features) for two classes, else (classes, features); of mapped
+            rows if there is a map.
+        intercept_: the offsets; zeros without ``fit_intercept``.
+        map_: the map through which rows are predicted, or None.
+    """
 
     classes: Sequence[object] | None = None
-    map: FeatureMap | None = None
+    map: mechanisms.FeatureMap | None = None
     fit_intercept: bool | None = False
     intercept_scaling: Number = 1
     max_weight: Number = 1
@@ -75,27 +80,21 @@ class LinearClassifier(ClassifierMixin, PrivateEstimator, ABC):  # type: ignore[
         """Return whether the rows are scaled before the mechanism gets them."""
         return False
 
-    def __sklearn_tags__(self) -> Any:  # noqa: ANN401  # of scikit-learn
+    def __sklearn_tags__(self) -> Any:
         """Say that rows may be sparse."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
 
-    def fit(
-        self,
-        X: ArrayLike,  # noqa: N803  # scikit-learn
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-    ) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Release weights learned from the rows and their labels.
 
         A second fit is a second release: if it sees a record again, the costs of both add up.
 
         Args:
-            X: shape (rows, features), numbers; rows that are not finite contribute nothing. Of a
-                sparse matrix the weights are those of the dense one, bit for bit.
-            y: labels, shape (rows,); a row whose label is not one of ``classes`` contributes
-                nothing.
+            X: shape (rows, features), numbers; rows that are not finite contribute nothing. It may
+                be sparse.
+            y: labels, shape (rows,); a row with none of ``classes`` contributes nothing.
             sample_weight: private weights, shape (rows,). A row of weight w takes part in the fit
                 with probability w / ``max_weight``, by one private coin; None takes all rows.
         Raises:
@@ -107,14 +106,11 @@ class LinearClassifier(ClassifierMixin, PrivateEstimator, ABC):  # type: ignore[
             return self._fitted(X, y)
         return self._released(lambda _: self.labelled(X, y, sample_weight))  # one coin a record
 
-    def labelled(self, X: Any, y: Any = None, sample_weight: Any = None) -> Records:  # noqa: ANN401, N803
+    def labelled(self, X: Any, y: Any = None, sample_weight: Any = None) -> mechanisms.Records:
         """Return the rows and their labels as the mechanism reads them; nothing is released.
 
-        Source: of the coins: proofs/theory/learners.md, Lemma 16.
-
-        Raises:
-            ParameterError: weights under replace-label, where they could tell labels.
-            ValueError: X and y are not a matrix and a vector of the same length.
+        Weights are coins (proofs/theory/learners.md, Lemma 16), and refused under replace-label by
+        ``ParameterError``, as they could tell labels there.
         """
         rows = read_rows(self, X, fitting=True)
         numbers = class_numbers(read_labels(y, rows.shape[0]), self._classes())
@@ -130,15 +126,15 @@ class LinearClassifier(ClassifierMixin, PrivateEstimator, ABC):  # type: ignore[
             with np.errstate(over="ignore"):
                 numbers[~(coins < weights / most)] = -1  # nan, too
         signed = np.array([-1, 1, 0])[numbers] if len(self._classes()) == 2 else numbers
-        return Records(self._extended(rows), signed)
+        return mechanisms.Records(self._extended(rows), signed)
 
-    def _rows(self, X: Any, y: Any = None, *weights: Any) -> Records:  # noqa: ANN401, N803
+    def _rows(self, X: Any, y: Any = None, *weights: Any) -> mechanisms.Records:
         """Return ``labelled`` rows; every step reads a block again, and would draw its coins."""
         if weights:
             raise ParameterError("blocks", "weights", "of rows and labels; weights go to fit")
         return self.labelled(X, y)
 
-    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:  # noqa: N803  # scikit-learn
+    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return scores: of the second class, shape (rows,), or of all, shape (rows, classes)."""
         check_is_fitted(self)
         blocks = dense_blocks(read_rows(self, X, fitting=False))
@@ -150,7 +146,7 @@ class LinearClassifier(ClassifierMixin, PrivateEstimator, ABC):  # type: ignore[
         """Return the scores of mapped rows, shape (rows, weight vectors)."""
         return np.asarray(rows @ self.coef_.T + self.intercept_, dtype=np.float64)
 
-    def predict(self, X: ArrayLike) -> NDArray[Any]:  # noqa: N803  # scikit-learn
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the class of largest score for every row; of equal scores, the first class."""
         scores = self.decision_function(X)
         best = (scores > 0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
@@ -160,7 +156,7 @@ class LinearClassifier(ClassifierMixin, PrivateEstimator, ABC):  # type: ignore[
         """Return the public labels, at least two and different."""
         return public_classes(self.classes)
 
-    def adopt(self, released: Any, guarantee: Guarantee[Relation]) -> Self:  # noqa: ANN401
+    def adopt(self, released: Any, guarantee: Guarantee[Relation]) -> Self:
         """Keep the weights, and the steps that were made if the learner makes steps."""
         self.guarantee_ = guarantee
         self.classes_ = np.asarray(self._classes())
@@ -174,7 +170,7 @@ class LinearClassifier(ClassifierMixin, PrivateEstimator, ABC):  # type: ignore[
             self.n_iter_, self.stopped_ = int(released.steps), bool(released.stopped)
         return self
 
-    def score_map(self) -> FeatureMap | None:
+    def score_map(self) -> mechanisms.FeatureMap | None:
         """Return the map of the rows that released weights are multiplied with; None if none."""
         return self.map
 
@@ -234,16 +230,10 @@ def _position(label: object, positions: Mapping[object, int]) -> int:
 class PerceptronClassifier(LinearClassifier):
     """Learn a linear classifier under differential privacy, by noisy perceptron steps.
 
-    Two classes are learned by ``BatchPerceptron``, more by ``KeslerPerceptron``. Everything that
-    ``fit`` keeps is a function of the released noisy sums and of the arguments; the guarantee
-    depends on the arguments alone.
+    Two classes are learned by ``BatchPerceptron``, more by ``KeslerPerceptron``.
 
     Args:
-        epsilon, delta: the budget; sigma is calibrated to it.
         sigma: instead of a budget, the standard deviation of the noise on a sum, in data units.
-        classes: all labels, in the order of ``classes_``, at least two. They are public: labels
-            that are found in private data would be released. A row with another label contributes
-            nothing.
         norm: rows are clipped to this Euclidean norm, a public bound in data units. None scales
             every row to norm 1, which needs no bound.
         margin: how far inside its region a row has to be, in units of the clipped rows.
@@ -253,32 +243,13 @@ class PerceptronClassifier(LinearClassifier):
         steps: how many noisy sums, fixed in advance.
         average: whether to return the mean of the last half of the states, or the last state.
         stop: a test that may end the run early, or ``ChooseIterate(...)``; all steps are paid for.
-        map: a public feature map, such as ``FourierFeatures(...)``, through which all rows go.
         fit_intercept: whether to learn an offset, as the weight of a constant feature. None learns
             one for two classes if there is no map.
-        intercept_scaling: the value of that feature, a public constant in data units. Rows are
-            clipped or scaled together with it.
         batch: ``WithoutReplacement(...)`` takes a fresh subset of a fixed size in every step in
             place of a Poisson sample, under ``ReplaceOne()`` only.
-        max_weight: weights of rows are clipped to [0, max_weight], a public bound.
-        relation: which datasets are neighbours; None is AddRemove().
-        random_state: None takes the noise from the operating system. An integer makes it
-            predictable, for tests only, and warns.
-        ledger: a ``dpproof.Ledger``, its path or its URL, from which ``fit`` pays before it
-            releases anything; clones spend the same one.
-        ledger_key: names the fit in the ledger. It pays for one fit: a second one is refused.
     Attributes:
-        classes_: ``classes`` as an array.
-        coef_: the weights: shape (1, features) for two classes, else (classes, features); of mapped
-            rows if there is a map.
-        intercept_: the offsets; zeros without ``fit_intercept``.
-        map_: the map of the fit, or None.
-        n_features_in_: features of ``fit``.
         n_iter_: steps made, or the number of the state that was chosen.
         stopped_: whether a test ended the run.
-        guarantee_: the guarantee of the fit.
-    Raises:
-        ParameterError: on guarantee and fit, an argument outside its domain.
     Example:
         >>> from sklearn.datasets import load_digits
         >>> model = PerceptronClassifier(epsilon=1, delta=1e-5, classes=range(10))
@@ -296,10 +267,10 @@ class PerceptronClassifier(LinearClassifier):
     rate: Number = 1
     steps: int = 60
     average: bool = True
-    stop: Stop | None = None
+    stop: mechanisms.Stop | None = None
     batch: WithoutReplacement | None = None
 
-    def _at(self, sigma: Number) -> Mechanism[Relation]:
+    def _at(self, sigma: Number) -> mechanisms.Mechanism[Relation]:
         classes = len(self._classes())
         relation = self.neighbours
         shared: dict[str, Any] = {
@@ -315,11 +286,15 @@ class PerceptronClassifier(LinearClassifier):
             "batch": self.batch,
         }
         two = classes == 2
-        base = BatchPerceptron(**shared) if two else KeslerPerceptron(classes=classes, **shared)
+        base = (
+            mechanisms.BatchPerceptron(**shared)
+            if two
+            else mechanisms.KeslerPerceptron(classes=classes, **shared)
+        )
         self._check_intercept()
         if self.map is None:
             return base
-        return Featured(base=base, map=self.map)
+        return mechanisms.Featured(base=base, map=self.map)
 
 
 # Share of the budget's epsilon at which the loss has its floor: the output noise has to fit above.
@@ -332,15 +307,11 @@ class LogisticRegression(LinearClassifier):
     """Learn logistic regression under differential privacy.
 
     Two classes are learned by objective perturbation, ``LogisticObjective``, more by noisy steps on
-    the multinomial loss, ``SoftmaxDescent``, all in one chain. What ``fit`` keeps is a function of
-    the released weights and of the arguments; the guarantee depends on the arguments alone.
+    the multinomial loss, ``SoftmaxDescent``, all in one chain.
 
     Args:
-        epsilon, delta: the budget; sigma is calibrated to it.
         sigma: instead of a budget, the standard deviation of the random linear term, or with more
             than two classes of the noise on a sum of gradients.
-        classes: all labels, in the order of ``classes_``, at least two. They are public; a row with
-            another label contributes nothing.
         norm: rows are clipped to this Euclidean norm, a public bound in data units. None scales
             every row to norm 1, in fits and in predictions, which needs no bound.
         regulariser: weight of ||w||^2 / 2 in the sum of the losses, which is not divided by the
@@ -349,23 +320,11 @@ class LogisticRegression(LinearClassifier):
             For more it is 0.
         steps: with more than two classes, how many noisy sums, fixed in advance.
         radius: with more than two classes, how far the first step goes, in units of 1 / norm.
-        map: a public feature map, such as ``FourierFeatures(...)``, through which all rows go.
-        fit_intercept: whether to learn an offset, as the weight of a constant feature.
         intercept_scaling: the value of that feature, a public constant in data units. Rows are
             clipped or scaled together with it, in fits and in predictions.
-        max_weight: weights of rows are clipped to [0, max_weight], a public bound.
-        relation: which datasets are neighbours; None is AddRemove().
-        random_state, ledger, ledger_key: as for ``PerceptronClassifier``.
     Attributes:
-        classes_: ``classes`` as an array.
-        coef_: the weights: shape (1, features) for two classes, else (classes, features); of mapped
-            rows if there is a map.
-        intercept_: the offsets; zeros without ``fit_intercept``.
-        map_: the map of the fit, or None.
         n_iter_: steps made, 1 for two classes.
-        n_features_in_, guarantee_: the features, and the guarantee, of the fit.
     Raises:
-        ParameterError: on guarantee and fit, an argument outside its domain.
         NotImplied: on guarantee and fit, a regulariser below norm sigma/2 and 2 sigma^2 if a record
             or label is replaced.
     Example:
@@ -383,7 +342,7 @@ class LogisticRegression(LinearClassifier):
     steps: int = 16
     radius: Number = 16
 
-    def adopt(self, released: Any, guarantee: Guarantee[Relation]) -> Self:  # noqa: ANN401
+    def adopt(self, released: Any, guarantee: Guarantee[Relation]) -> Self:
         """Keep the weights, and how predictions scale their rows."""
         self.scaled_ = self.norm is None
         self.constant_ = float(self.intercept_scaling) if self.learns_offset else 0.0
@@ -400,7 +359,7 @@ class LogisticRegression(LinearClassifier):
         scores = rows @ self.coef_.T + self.intercept_ / largest
         return np.asarray(scores / np.sqrt(np.where(squares > 0, squares, 1.0)))
 
-    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:  # noqa: N803  # scikit-learn
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the probabilities of the classes, shape (rows, classes): of scores, the softmax.
 
         Of two classes the scores are those of the second and 0.
@@ -412,31 +371,31 @@ class LogisticRegression(LinearClassifier):
         shares = np.exp(scores - scores.max(axis=1, keepdims=True))
         return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
-    def _priced(self, sigma: Number) -> Mechanism[Relation]:
+    def _priced(self, sigma: Number) -> mechanisms.Mechanism[Relation]:
         """Leave the regulariser free where records are replaced: no price there depends on it."""
         if not isinstance(self.neighbours, ReplaceOne | ReplaceLabel):
             return self._at(sigma)
         free: Self = clone(self).set_params(sigma=sigma, epsilon=None, regulariser=None)
         return free.learner()
 
-    def _at(self, sigma: Number) -> Mechanism[Relation]:
+    def _at(self, sigma: Number) -> mechanisms.Mechanism[Relation]:
         classes = len(self._classes())
         relation = self.neighbours
         self._check_intercept()
         shared: dict[str, Any] = {"sigma": sigma, "norm": self.norm, "relation": relation}
-        descent = SoftmaxDescent(  # refuses bad steps for two classes, too
+        descent = mechanisms.SoftmaxDescent(  # refuses bad steps for two classes, too
             classes=max(classes, 3),
             steps=self.steps,
             radius=self.radius,
             regulariser=self.regulariser,
             **shared,
         )
-        base: LogisticObjective[Relation] | SoftmaxDescent[Relation] = descent
+        base: mechanisms.LogisticObjective[Relation] | mechanisms.SoftmaxDescent[Relation] = descent
         if classes == 2:
             regulariser = self.regulariser
             least = self._least(sigma, relation) if regulariser is None else regulariser
-            base = LogisticObjective(regulariser=least, **shared)
-        return base if self.map is None else Featured(base=base, map=self.map)
+            base = mechanisms.LogisticObjective(regulariser=least, **shared)
+        return base if self.map is None else mechanisms.Featured(base=base, map=self.map)
 
     def _least(self, sigma: Number, relation: Relation) -> Number:
         """Return the least regulariser at which epsilon is that of the gradient alone."""
@@ -457,14 +416,10 @@ _SOLVERS: Final = ("descent", "phased")
 class MarginClassifier(LinearClassifier):
     """Learn a halfspace of large margin under differential privacy, by hinge loss.
 
-    ``MarginDescent`` or ``PhasedHinge`` learn it. What ``fit`` keeps is a function of the released
-    weights and of the arguments; the guarantee depends on the arguments alone.
+    ``MarginDescent`` or ``PhasedHinge`` learn it, for two classes.
 
     Args:
-        epsilon, delta: the budget; sigma is calibrated to it.
         sigma: instead of a budget, the standard deviation of the noise on a sum of mapped rows.
-        classes: both labels, in the order of ``classes_``. They are public; a row with another
-            label contributes nothing.
         norm: mapped rows are clipped to this Euclidean norm, a public bound. None scales every row
             to norm 1, which needs no bound; with a map, it clips to the norm that the map states,
             or to 1.
@@ -473,26 +428,13 @@ class MarginClassifier(LinearClassifier):
         solver: ``"descent"``, noisy steps on all records, or ``"phased"``, one pass over a random
             permutation.
         map: a public feature map; projections are mapped back.
-        fit_intercept: whether to learn an offset, as the weight of a constant feature.
-        intercept_scaling: the value of that feature, a public constant. Rows are clipped or scaled
-            together with it.
         records: a public number of records for the step sizes, needed under add-remove and
             zero-out.
         radius: of the reference halfspace, which decides the step sizes.
-        max_weight: weights of rows are clipped to [0, max_weight], a public bound.
-        relation: which datasets are neighbours; None is AddRemove().
-        random_state, ledger, ledger_key: as for ``PerceptronClassifier``.
     Attributes:
-        classes_: ``classes`` as an array.
         coef_: the weights, shape (1, features); of mapped rows if the map is not linear.
-        intercept_: the offset; zero without ``fit_intercept``.
-        map_: the map through which rows are predicted, or None.
-        n_features_in_: features of ``fit``.
         n_iter_: steps or phases made.
         stopped_: False, as nothing ends a run early.
-        guarantee_: the guarantee of the fit.
-    Raises:
-        ParameterError: on guarantee and fit, an argument outside its domain.
     Example:
         >>> from sklearn.datasets import load_breast_cancer
         >>> from dpproof.accountant import ReplaceOne
@@ -511,11 +453,11 @@ class MarginClassifier(LinearClassifier):
     records: int | None = None
     radius: Number = 1
 
-    def score_map(self) -> FeatureMap | None:
+    def score_map(self) -> mechanisms.FeatureMap | None:
         """Return the map, unless it is linear: weights are for rows before mapping then."""
         return None if isinstance(self.map, LinearMap) else self.map
 
-    def _at(self, sigma: Number) -> Mechanism[Relation]:
+    def _at(self, sigma: Number) -> mechanisms.Mechanism[Relation]:
         relation = self.neighbours
         norm = self._norm_bound()
         noise = check.positive(sigma=sigma)
@@ -532,13 +474,13 @@ class MarginClassifier(LinearClassifier):
             "records": self.records,
             "radius": self.radius,
         }
-        base: MarginDescent[Relation] | PhasedHinge[Relation]
+        base: mechanisms.MarginDescent[Relation] | mechanisms.PhasedHinge[Relation]
         if self.solver == "descent":
             steps = check.count(steps=self.steps)
             mu = sqrt_up(moved**2 * steps / noise**2)
-            base = MarginDescent(steps=steps, mu=mu, **shared)
+            base = mechanisms.MarginDescent(steps=steps, mu=mu, **shared)
         elif self.solver == "phased":
-            base = PhasedHinge(mu=moved / noise, **shared)
+            base = mechanisms.PhasedHinge(mu=moved / noise, **shared)
         else:
             raise ParameterError(
                 "solver", self.solver, " or ".join(repr(name) for name in _SOLVERS)
@@ -549,7 +491,7 @@ class MarginClassifier(LinearClassifier):
         """Return the norm that mapped rows are clipped to."""
         if self.norm is not None:
             return check.positive(norm=self.norm)
-        stated = self.map.output_norm if isinstance(self.map, FeatureMap) else None
+        stated = self.map.output_norm if isinstance(self.map, mechanisms.FeatureMap) else None
         return Fraction(1) if stated is None else stated
 
     @property
@@ -574,12 +516,10 @@ class MarginClassifier(LinearClassifier):
 @final
 @dataclass(kw_only=True, eq=False, repr=False)
 class CoverClassifier(LinearClassifier):
-    """Learn a halfspace under pure differential privacy, by ``ExponentialHalfspaces``.
+    """Learn a halfspace, of two classes, under pure privacy, by ``ExponentialHalfspaces``.
 
     Args:
         epsilon: the budget; delta is 0.
-        classes: both labels, in the order of ``classes_``. They are public; a row with another
-            label contributes nothing.
         cover: of directions of mapped rows, such as ``RandomDirections(...)``, or a ``CoverUnion``
             of them with linear maps of its own.
         map: a public feature map; projections are mapped back.
@@ -587,17 +527,9 @@ class CoverClassifier(LinearClassifier):
         fit_intercept: whether to learn an offset, as the weight of a constant feature, which the
             cover has a dimension for.
         intercept_scaling: the value of that feature, a public constant in data units.
-        relation: which datasets are neighbours; None is AddRemove().
-        random_state, ledger, ledger_key: as for ``PerceptronClassifier``.
     Attributes:
-        classes_: ``classes`` as an array.
         coef_: the weights, shape (1, features); of mapped rows if the map is not linear.
-        intercept_: the offset; zero without ``fit_intercept``.
         index_: the number of the candidate.
-        map_: the map through which rows are predicted, or None.
-        n_features_in_, guarantee_: the features, and the guarantee, of the fit.
-    Raises:
-        ParameterError: on guarantee and fit, an argument outside its domain.
     Example:
         >>> from dpproof.mechanisms import RandomDirections
         >>> cover = RandomDirections(size=1_000, dimension=2, seed=1)
@@ -613,44 +545,40 @@ class CoverClassifier(LinearClassifier):
     sigma: Number | None = field(init=False, default=None)
 
     max_weight: Number = field(init=False, default=1)
-    cover: Cover | CoverUnion | None = None
+    cover: Cover | mechanisms.CoverUnion | None = None
     prior: Sequence[Number] | None = None
 
-    def learner(self) -> Mechanism[Relation]:
-        """Return the mechanism that ``fit`` releases from.
-
-        Raises:
-            ParameterError: an argument outside its domain, or more than two classes.
-        """
+    def learner(self) -> mechanisms.Mechanism[Relation]:
+        """Return the mechanism that ``fit`` releases from, for two classes."""
         return self._at(1)
 
-    def _at(self, sigma: Number) -> Mechanism[Relation]:
+    def _at(self, sigma: Number) -> mechanisms.Mechanism[Relation]:
         """Return the learner, which has no sigma."""
         del sigma
         self._check_intercept()
         if len(self._classes()) != 2:
             raise ParameterError("classes", self.classes, "two labels")
-        own = self.cover.maps if isinstance(self.cover, CoverUnion) else None
+        own = self.cover.maps if isinstance(self.cover, mechanisms.CoverUnion) else None
         if not all(isinstance(one, LinearMap | None) for one in own or ()):
             raise ParameterError("cover", self.cover, "a union whose own maps, if any, are linear")
         price: dict[str, Any] = {} if self.epsilon is None else {"epsilon": self.epsilon}
         cover: Any = self.cover
-        return ExponentialHalfspaces(
+        return mechanisms.ExponentialHalfspaces(
             map=self.map, cover=cover, prior=self.prior, relation=self.neighbours, **price
         )
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:  # type: ignore[override]  # noqa: N803
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:  # type: ignore[override]
         """Release a halfspace, as other classifiers do, but without weights of rows.
 
         A mixture by private coins may have a wider range of log-ratios than its parts.
         """
         return super().fit(X, y)
 
-    def adopt(self, released: Any, guarantee: Any) -> Any:  # noqa: ANN401  # as the base says
+    def adopt(self, released: Any, guarantee: Any) -> Any:
         """Keep the weights, and the number of the candidate."""
         self.index_ = int(released.index)
         return super().adopt(released, guarantee)
 
-    def score_map(self) -> FeatureMap | None:
+    def score_map(self) -> mechanisms.FeatureMap | None:
         """Return the map, unless it is linear: weights are for rows before mapping then."""
         return None if isinstance(self.map, LinearMap) else self.map

@@ -12,11 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from dpproof.accountant import Guarantee, arguments as check
-from dpproof.accountant.adaptive.privacy_filter import PrivacyFilter
+from dpproof.accountant import Guarantee, PrivacyFilter, Relation, arguments as check
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.guarantees.rounding import sqrt_up
-from dpproof.accountant.relation import Relation
 from dpproof.learn.private_estimator import PrivateEstimator
 from dpproof.learn.reading import clipped_to_norm, read_rows, read_targets, scored
 from dpproof.mechanisms import SecondMoments
@@ -41,7 +39,6 @@ class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc] 
     released anyway.
 
     Args:
-        epsilon, delta: the budget; sigma is calibrated to it.
         sigma: instead of a budget, the noise's standard deviation on a sum of squares of a feature,
             in squared data units.
         norm: rows are clipped to this Euclidean norm, a public bound in data units.
@@ -51,15 +48,10 @@ class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc] 
         fit_intercept: whether to learn an offset, as the weight of a constant feature.
         max_weight: weights of rows are clipped to [0, max_weight], a public bound. A row of that
             weight counts as a row without weights does.
-        relation: which datasets are neighbours; None is AddRemove().
-        random_state, ledger, ledger_key: as for ``PerceptronClassifier``.
     Attributes:
         coef_: weights, shape (features,).
         intercept_: the offset.
         regulariser_: the ridge that was added.
-        n_features_in_, guarantee_: the features, and the guarantee, of the fit.
-    Raises:
-        ParameterError: on guarantee and fit, an argument outside its domain.
     Example:
         >>> from sklearn.datasets import load_diabetes
         >>> model = LinearRegression(epsilon=1, delta=1e-5, norm=0.3, bound=350)
@@ -77,31 +69,18 @@ class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc] 
     fit_intercept: bool = True
     max_weight: Number = 1
 
-    def fit(
-        self,
-        X: ArrayLike,  # noqa: N803  # scikit-learn
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-    ) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Release second moments of the rows and their targets, and solve for the weights.
 
-        A second fit is a second release: if it sees a record again, the costs of both add up.
-
-        Args:
-            X: shape (rows, features), numbers; rows that are not finite contribute nothing.
-            y: targets, shape (rows,); one that is nan contributes nothing.
-            sample_weight: weights of the squared errors, private, shape (rows,); one that is nan
-                contributes nothing. None is ``max_weight`` for all.
-        Raises:
-            ParameterError: as for ``learner``.
-            BudgetExceeded, LedgerError: the ledger does not pay; nothing is released.
-            ValueError: X and y are not a matrix and a vector of the same length.
+        Weights are private, of the squared errors; None is ``max_weight`` for all. A row with a
+        target or weight that is nan contributes nothing. All else is as for
+        ``PerceptronClassifier.fit``.
         """
         return self._fitted(X, y, sample_weight)
 
     def partial_fit(
         self,
-        X: ArrayLike,  # noqa: N803  # scikit-learn
+        X: ArrayLike,
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
         *,
@@ -124,7 +103,7 @@ class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc] 
         """
         return self._added(lambda: self._rows(X, y, sample_weight), budget)
 
-    def adopt(self, released: Any, guarantee: Guarantee[Relation]) -> Self:  # noqa: ANN401
+    def adopt(self, released: Any, guarantee: Guarantee[Relation]) -> Self:
         """Solve the normal equations of the released moments."""
         self.guarantee_ = guarantee
         moments, weight = np.asarray(released), self._target_weight()
@@ -144,7 +123,7 @@ class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc] 
         self.n_features_in_ = len(self.coef_)
         return self
 
-    def predict(self, X: ArrayLike) -> NDArray[np.float64]:  # noqa: N803  # scikit-learn
+    def predict(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the predicted targets, shape (rows,)."""
         check_is_fitted(self)
         rows = read_rows(self, X, fitting=False)
@@ -164,12 +143,7 @@ class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc] 
         """Return what a target is multiplied with to have its length in a row."""
         return math.sqrt(_TARGET) * float(self.norm) / float(self.bound)
 
-    def _rows(
-        self,
-        X: Any,  # noqa: ANN401, N803  # scikit-learn
-        y: Any = None,  # noqa: ANN401
-        sample_weight: Any = None,  # noqa: ANN401
-    ) -> NDArray[np.float64]:
+    def _rows(self, X: Any, y: Any = None, sample_weight: Any = None) -> NDArray[np.float64]:
         """Return the rows with a constant feature and their targets, each clipped by itself.
 
         A weight w multiplies a row by sqrt(w / max_weight), at most 1, and its squares by w / max.

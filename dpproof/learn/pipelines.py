@@ -7,20 +7,14 @@ from typing import Any
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline, make_pipeline
 
-from dpproof.accountant import Guarantee, arguments as check, calibrate, compose
+from dpproof.accountant import Guarantee, Relation, ZeroOut, arguments as check, calibrate, compose
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import NotImplied, ParameterError
-from dpproof.accountant.relation import Relation, ZeroOut
 from dpproof.learn.private_estimator import PrivateEstimator
 from dpproof.learn.transformers import PrivateScaler, SelectKBest
 
 
-def private_pipeline(
-    *steps: Any,  # noqa: ANN401  # scikit-learn's steps
-    epsilon: Number,
-    delta: Number,
-    share: Number = 0.1,
-) -> Pipeline:
+def private_pipeline(*steps: Any, epsilon: Number, delta: Number, share: Number = 0.1) -> Pipeline:
     """Return a pipeline whose private steps together cost a budget.
 
     Each step sees rows that earlier steps mapped one by one, by what was released before, so all

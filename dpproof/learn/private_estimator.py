@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import re
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import Field, dataclass, replace
 from functools import partial
 from typing import Any, Final, Self, TypeAlias, TypeVar, final
 
@@ -18,13 +19,11 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
-from dpproof.accountant import GDP, Guarantee, calibrate
-from dpproof.accountant.adaptive.privacy_filter import PrivacyFilter
+from dpproof.accountant import GDP, AddRemove, Guarantee, PrivacyFilter, Relation, calibrate
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError, PrivacyError
 from dpproof.accountant.guarantees.rounding import sqrt_up
 from dpproof.accountant.progress import at_work
-from dpproof.accountant.relation import AddRemove, Relation
 from dpproof.learn.reading import in_blocks
 from dpproof.ledger.ledger import Ledger
 from dpproof.ledger.places import hidden
@@ -85,10 +84,7 @@ def said_public(model: object) -> str:
 
 
 def warn_of_transformers() -> None:
-    """Warn of every pipeline among the callers that has a transformer that learns from rows.
-
-    It learns if scikit-learn's tag ``requires_fit`` says so; of compound ones the parts are asked.
-    """
+    """Warn of every pipeline among the callers with a part that learns from rows, by its tags."""
     frame = inspect.currentframe()
     while frame is not None:
         pipeline = frame.f_locals.get("self") if frame.f_code.co_name.startswith("fit") else None
@@ -105,7 +101,7 @@ def warn_of_transformers() -> None:
         frame = frame.f_back
 
 
-def _leaves(step: Any) -> list[BaseEstimator]:  # noqa: ANN401  # any transformer, or "passthrough"
+def _leaves(step: Any) -> list[BaseEstimator]:
     """Return what learns from rows without paying, of a transformer's parts or of itself."""
     if not isinstance(step, BaseEstimator) or hasattr(step, "guarantee"):
         return []
@@ -131,10 +127,8 @@ class RefitRefused(PrivacyError, RuntimeError):
 def refuse_search() -> None:
     """Refuse to go on if a part of scikit-learn calls that fits an estimator several times.
 
-    ``GridSearchCV``, ``cross_val_score``, ``learning_curve`` and their like fit clones of an
-    estimator on the same records, and look at scores without noise. All of these are releases.
-    So are the members of ``BaggingClassifier`` and of other ensembles, and the parts of
-    ``OneVsRestClassifier`` and ``CalibratedClassifierCV``. Within ``public_data()`` all of it goes.
+    Searches fit clones on the same records, and look at scores without noise; ensembles fit many.
+    All of these are releases. Within ``public_data()`` all of it goes.
     """
     if data_are_public():
         return
@@ -203,12 +197,45 @@ class SecondRelease(UserWarning):
     """An estimator was fitted again: on the same records, both fits cost, and their costs add."""
 
 
+# One entry of a section: its names, up to the colon, and all its lines.
+_ENTRY: Final = re.compile(r"^    (\w[\w, ]*): .*\n(?:     .*\n)*", re.MULTILINE)
+
+
+def completed(text: str, base: str, absent: set[str]) -> str:
+    """Return a docstring with the entries of another one whose names it neither has nor lacks."""
+    for title in ("Args", "Attributes", "Raises"):
+        section = re.compile(rf"^{title}:\n((?:    .*\n)+)|^Example:|\Z", re.MULTILINE)
+        own, others = section.search(text), section.search(base)
+        assert own and others  # noqa: S101, PT018  # every text has an end
+        said = absent | {n for one in _ENTRY.finditer(own[1] or "") for n in one[1].split(", ")}
+        found = _ENTRY.finditer(others[1] or "")
+        more = "".join(one[0] for one in found if not said & {*one[1].split(", ")})
+        place, head = (own.end(), "") if own[1] else (own.start(), f"{title}:\n")
+        text = text[:place] + (head + more if more else "") + text[place:]
+    return text
+
+
 @dataclass(kw_only=True, eq=False, repr=False)
 class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # untyped library
     """An estimator by what a mechanism releases: the budget, and one paid fit.
 
     A subclass says which mechanism runs at a given sigma, and what of its release it keeps. Its
-    arguments are fields, of which the constructor and scikit-learn's ``get_params`` are made.
+    arguments are fields, of which the constructor and scikit-learn's ``get_params`` are made. Its
+    docstring gets what this one says of arguments, attributes and errors that it leaves out.
+
+    Args:
+        epsilon, delta: the budget; sigma is calibrated to it.
+        relation: which datasets are neighbours; None is AddRemove().
+        random_state: None takes the noise from the operating system. An integer makes it
+            predictable, for tests only, and warns.
+        ledger: a ``dpproof.Ledger``, its path or its URL, from which ``fit`` pays before it
+            releases anything; clones spend the same one.
+        ledger_key: names the fit in the ledger. It pays for one fit: a second one is refused.
+    Attributes:
+        n_features_in_: features of ``fit``.
+        guarantee_: the guarantee of the fit.
+    Raises:
+        ParameterError: on guarantee and fit, an argument outside its domain.
     """
 
     epsilon: Number | None = None
@@ -218,6 +245,14 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # untyped lib
     random_state: int | None = None
     ledger: LedgerPlace | None = None
     ledger_key: str | None = None
+
+    def __init_subclass__(cls, **given: Any) -> None:
+        """Complete the docstring, from the nearest base that has arguments."""
+        super().__init_subclass__(**given)
+        base = next(one for one in cls.__mro__[1:] if issubclass(one, PrivateEstimator))
+        text, said = (f"{inspect.cleandoc(one.__doc__ or '')}\n" for one in (cls, base))
+        absent = {n for n, one in vars(cls).items() if isinstance(one, Field) and not one.init}
+        cls.__doc__ = completed(text, said, absent)
 
     def __setattr__(self, name: str, value: object) -> None:
         """Keep an attribute, of a ledger's URL as one that does not show its password."""
@@ -237,13 +272,8 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # untyped lib
         return self._at(sigma)
 
     @abstractmethod
-    def adopt(self, released: Any, guarantee: Guarantee[Relation]) -> Self:  # noqa: ANN401
-        """Keep a model that the learner released, with what its release satisfies.
-
-        Args:
-            released: an output of ``learner()``.
-            guarantee: of the mechanism that released it, which may have been one of many runs.
-        """
+    def adopt(self, released: Any, guarantee: Guarantee[Relation]) -> Self:
+        """Keep an output of ``learner()``, with the guarantee of it, or of many runs of it."""
 
     def learner(self) -> Mechanism[Relation]:
         """Return the mechanism that ``fit`` releases from, its noise calibrated to the budget.
@@ -268,22 +298,15 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # untyped lib
         return self._at(calibrated.value)
 
     def guarantee(self) -> Guarantee[Relation]:
-        """Return the guarantee of one fit; it is known before there is any data.
-
-        Raises:
-            ParameterError: as for ``learner``.
-        """
+        """Return the guarantee of one fit, known before there is data; errors as of ``learner``."""
         return self.learner().guarantee()
 
     def certificate(self, *, delta: Number | None = None) -> Certificate:
         """Return a certificate of the fit's (epsilon, delta), for ``dpproof check``.
 
-        After a fit it is about that fit, whatever arguments were set since; before, about the next.
-
-        Args:
-            delta: where epsilon is certified; by default that of the budget.
-        Raises:
-            ParameterError: no delta here and none in the budget.
+        It is about the fit, whatever arguments were set since; without one, about the next.
+        ``delta`` is by default that of the budget, and refused by ``ParameterError`` if there is
+        none.
         """
         at = self.delta if delta is None else delta
         if at is None:
@@ -292,10 +315,10 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # untyped lib
         return (self.guarantee_ if fitted else self.guarantee()).certify(delta=at)
 
     @abstractmethod
-    def _rows(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:  # noqa: ANN401, N803
+    def _rows(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Return rows, and what belongs to them, as the mechanism reads them."""
 
-    def fit_blocks(self, blocks: Any, *, executor: Any = None) -> Self:  # noqa: ANN401
+    def fit_blocks(self, blocks: Any, *, executor: Any = None) -> Self:
         """Fit rows that come in blocks, for data beyond the memory or beyond one machine.
 
         What is released is what ``fit`` on all rows releases, bit for bit by one source of noise.
@@ -323,7 +346,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # untyped lib
     def _before(self, blocks: Blocks) -> None:
         """Read of the blocks what a mechanism is made of, such as a public width."""
 
-    def _fitted(self, X: Any, *columns: Any) -> Self:  # noqa: ANN401, N803  # scikit-learn
+    def _fitted(self, X: Any, *columns: Any) -> Self:
         """Release from rows, and what belongs to them, read in blocks."""
 
         def read(learner: Mechanism[Relation]) -> object:
@@ -395,7 +418,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # untyped lib
         state: dict[str, Any] = super().__getstate__()
         return {name: value for name, value in state.items() if name != "_filter"}
 
-    def __repr__(self, N_CHAR_MAX: int = 700) -> str:  # noqa: N803  # scikit-learn
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         """Return the arguments, and whether the fit was on data declared public."""
         return str(super().__repr__(N_CHAR_MAX)) + said_public(self)
 
@@ -415,22 +438,16 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # untyped lib
 class UnlabelledEstimator(PrivateEstimator, ABC):
     """A private estimator that fits rows alone."""
 
-    def fit(self, X: ArrayLike, y: object = None) -> Self:  # noqa: ARG002, N803  # scikit-learn
-        """Release what is learned of the rows, and keep it.
+    def fit(self, X: ArrayLike, y: object = None) -> Self:  # noqa: ARG002
+        """Release what is learned of the rows, and keep it; y is ignored.
 
-        A second fit is a second release: if it sees a record again, the costs of both add up.
-
-        Args:
-            X: shape (rows, features), numbers; rows that are not finite contribute nothing.
-            y: ignored.
-        Raises:
-            ParameterError: as for ``learner``, or rows that do not fit the arguments.
-            BudgetExceeded, LedgerError: the ledger does not pay; nothing is released.
-            ValueError: X is not a matrix.
+        X has numbers, shape (rows, features); rows that are not finite contribute nothing. A second
+        fit is a second release: if it sees a record again, the costs of both add up. All else is as
+        for ``PerceptronClassifier.fit``.
         """
         return self._fitted(X)
 
 
-def _read_by(estimator: PrivateEstimator, block: Any) -> Any:  # noqa: ANN401
+def _read_by(estimator: PrivateEstimator, block: Any) -> Any:
     """Return what a mechanism reads of a part of a block: rows, or a tuple of columns."""
     return estimator._rows(*(block if isinstance(block, tuple) else (block,)))  # noqa: SLF001

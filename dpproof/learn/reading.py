@@ -20,11 +20,7 @@ _REAL: Final = "fiub"  # Kinds of dtypes that are real numbers.
 
 
 def read_rows(
-    estimator: BaseEstimator,
-    X: ArrayLike,  # noqa: N803  # scikit-learn
-    *,
-    fitting: bool,
-    finite: bool = True,
+    estimator: BaseEstimator, X: ArrayLike, *, fitting: bool, finite: bool = True
 ) -> Matrix:
     """Return the rows as float64, in C order; sparse if they are, and the estimator takes them.
 
@@ -41,11 +37,7 @@ def read_rows(
     return check_array(rows, estimator=estimator, input_name="X", accept_sparse="csr", **blank)
 
 
-def in_blocks(
-    estimator: BaseEstimator,
-    X: Any,  # noqa: ANN401, N803  # scikit-learn
-    *columns: Any,  # noqa: ANN401
-) -> Blocks:
+def in_blocks(estimator: BaseEstimator, X: Any, *columns: Any) -> Blocks:
     """Return rows in blocks, with their labels and weights, each block to be read by itself."""
     frame = len(getattr(X, "columns", ())) > 0
     array = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in _REAL and X.shape[1] > 0
@@ -61,7 +53,7 @@ def in_blocks(
     return Blocks.of(rows, *(one for _, one in named))
 
 
-def sparse_matrix(X: Any) -> Matrix:  # noqa: ANN401, N803  # any of scipy's formats
+def sparse_matrix(X: Any) -> Matrix:
     """Return a sparse matrix as a CSR array of float64."""
     if X.dtype.kind not in _REAL:
         hint = "Complex data not supported" if X.dtype.kind == "c" else ""
@@ -69,7 +61,7 @@ def sparse_matrix(X: Any) -> Matrix:  # noqa: ANN401, N803  # any of scipy's for
     return csr_rows(X)
 
 
-def matrix(X: ArrayLike) -> NDArray[np.float64]:  # noqa: N803  # scikit-learn
+def matrix(X: ArrayLike) -> NDArray[np.float64]:
     """Return a matrix as float64, in C order; a cell that is no number becomes nan."""
     if hasattr(X, "toarray"):
         raise DataError("X", X, "a dense matrix", "X.toarray() makes one of a sparse matrix")
@@ -124,7 +116,7 @@ def _array(cells: ArrayLike, name: str, dtype: type[Any] | None = None) -> NDArr
     raise DataError(name, cells, "an array, or a list of rows")
 
 
-def _number(cell: Any) -> float:  # noqa: ANN401  # whatever a record has
+def _number(cell: Any) -> float:
     """Return a cell as a float: infinite beyond floats, nan if it is no number."""
     try:
         return float(cell)
@@ -139,10 +131,7 @@ def scored(score: Callable[..., float]) -> Callable[..., float]:
 
     @functools.wraps(score)
     def guarded(
-        model: BaseEstimator,
-        X: ArrayLike,  # noqa: N803  # scikit-learn
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
+        model: BaseEstimator, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> float:
         check_is_fitted(model)
         shape = withholding(np.shape)(X)

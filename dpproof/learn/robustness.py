@@ -7,9 +7,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpproof.accountant import Bound, arguments as check
+from dpproof.accountant import Bound, ParameterError, arguments as check
 from dpproof.accountant.arguments import Number
-from dpproof.accountant.errors import ParameterError
 from dpproof.learn.certified_radius import (
     LinearScores,
     Projection,
@@ -29,8 +28,8 @@ _CROSSINGS: Final = 2.5
 
 
 def robust_accuracy(
-    model: Any,  # noqa: ANN401  # any fitted linear classifier
-    X: ArrayLike,  # noqa: N803  # scikit-learn
+    model: Any,
+    X: ArrayLike,
     y: ArrayLike,
     *,
     radius: Number,
@@ -45,18 +44,9 @@ def robust_accuracy(
         the share of rows for which ``attack`` finds no point that the model calls something else.
     Source: Ghazi, Kumar, Manurangsi & Nguyen, arXiv:2011.14580, section 5.
 
-    For rows of others this costs nothing. On private training rows it is another release, which
-    the model's guarantee does not cover.
+    Arguments are those of ``attack``; a row with an unknown label is called wrong. As for
+    ``certify_radius``, for private training rows it is another release.
 
-    Args:
-        model: as for ``certify_radius``.
-        X: shape (rows, features).
-        y: the labels; a row with an unknown one is called wrong.
-        radius: how far rows are moved, at least 0, in data units.
-        norm: ``"l2"`` or ``"linf"``.
-        steps: of each descent of the attack.
-        starts: how many descents.
-        seed: of the attack's random points.
     Raises:
         ParameterError: an argument outside its domain, or no rows.
     Example:
@@ -77,8 +67,8 @@ def robust_accuracy(
 
 
 def attack(
-    model: Any,  # noqa: ANN401  # any fitted linear classifier
-    X: ArrayLike,  # noqa: N803  # scikit-learn
+    model: Any,
+    X: ArrayLike,
     y: ArrayLike,
     *,
     radius: Number,
@@ -105,10 +95,7 @@ def attack(
         starts: how many descents.
         seed: of the random points.
     Returns:
-        Shape (rows, features): points at most the radius from the rows; a row for which nothing
-        was found stays where it is.
-    Raises:
-        ParameterError: an argument outside its domain.
+        Points at most the radius from the rows; a row for which nothing was found stays.
     Example:
         >>> from dpproof.learn import PerceptronClassifier
         >>> model = PerceptronClassifier(sigma=2**-20, classes=[0, 1], steps=1)
@@ -142,7 +129,7 @@ def attack(
     return moved_rows
 
 
-def _predicted(model: Any, rows: Vectors) -> Integers:  # noqa: ANN401
+def _predicted(model: Any, rows: Vectors) -> Integers:
     """Return class numbers as the model itself computes them; -1 for rows that are not finite."""
     finite = np.isfinite(rows).all(axis=1)
     numbers = np.full(len(rows), -1)
@@ -202,8 +189,8 @@ NORMS: Final = ("l2", "linf")
 
 
 def certify_radius(
-    model: Any,  # noqa: ANN401  # any fitted linear classifier
-    X: ArrayLike,  # noqa: N803  # scikit-learn
+    model: Any,
+    X: ArrayLike,
     y: ArrayLike | None = None,
     *,
     norm: str = "l2",
@@ -220,15 +207,12 @@ def certify_radius(
     Source: Ghazi, Kumar, Manurangsi & Nguyen, arXiv:2011.14580, Lemmas 7 and 22; Hein &
         Andriushchenko, arXiv:1705.08475; proofs/theory/robustness.md.
 
-    A radius is computed from the released model and the row, so for rows of others it costs
-    nothing. Radii of private training rows, and averages of them, are not covered by the model's
-    guarantee.
+    For rows of others this costs nothing. On private training rows it is another release, which
+    the model's guarantee does not cover.
 
     Args:
-        model: a fitted linear classifier with ``coef_``, ``intercept_`` and ``classes_``, such as
-            ``PerceptronClassifier``, without a map, with ``FourierFeatures``, with
-            ``ScatteringFeatures`` or with one of the random projections (``SignProjection``,
-            ``GaussianProjection``, ``RademacherProjection``).
+        model: a fitted linear classifier with ``coef_``, ``intercept_`` and ``classes_``; a map is
+            ``FourierFeatures``, ``ScatteringFeatures`` or a random projection.
         X: shape (rows, features).
         y: the labels to be kept; None takes the predicted ones.
         norm: ``"l2"`` or ``"linf"``, in which rows are moved.

@@ -15,30 +15,15 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.metrics import pairwise_distances
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from dpproof.accountant import L2, Guarantee, LInf, arguments as check
-from dpproof.accountant.adaptive.privacy_filter import PrivacyFilter
+from dpproof import mechanisms
+from dpproof.accountant import L2, Guarantee, LInf, PrivacyFilter, Relation, arguments as check
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.form import withholding
 from dpproof.accountant.guarantees.rounding import sqrt_up
-from dpproof.accountant.relation import Relation
 from dpproof.learn.linear_classifier import class_numbers, public_classes
 from dpproof.learn.private_estimator import PrivateEstimator, UnlabelledEstimator
 from dpproof.learn.reading import clipped_to_norm, in_blocks, matrix, read_labels, read_rows
-from dpproof.mechanisms import (
-    Blocks,
-    Chained,
-    ClassMeans,
-    ExponentialMechanism,
-    FollowUp,
-    Gaussian,
-    Mechanism,
-    NoisyLloyd,
-    Records,
-    Rng,
-    SecondMoments,
-    TopK,
-)
 from dpproof.mechanisms.blocks import MOST_RECORDS
 from dpproof.mechanisms.learning.grid import RECORD_BITS, grid_rows
 from dpproof.mechanisms.learning.records import dense_blocks
@@ -60,22 +45,16 @@ class PCA(TransformerMixin, UnlabelledEstimator):  # type: ignore[misc]  # untyp
 
     Args:
         n_components: how many components to keep.
-        epsilon, delta: the budget; sigma is calibrated to it.
         sigma: instead of a budget, the noise's standard deviation on a sum of squares of a feature,
             in squared data units.
         norm: rows are clipped to this Euclidean norm, a public bound in data units.
         center: whether to subtract the mean. Without it components are those of second moments
             around 0, with a fifth less noise.
-        relation: which datasets are neighbours; None is AddRemove().
-        random_state, ledger, ledger_key: as for ``PerceptronClassifier``.
     Attributes:
         components_: shape (n_components, features), of length 1, by decreasing variance.
         mean_: noisy mean, shape (features,); zeros without ``center``.
         explained_variance_: eigenvalues of the noisy covariance, or of the noisy sum of squares
             without ``center``; noise may make small ones negative.
-        n_features_in_, guarantee_: the features, and the guarantee, of the fit.
-    Raises:
-        ParameterError: on guarantee and fit, an argument outside its domain.
     Example:
         >>> from sklearn.datasets import load_digits
         >>> model = PCA(n_components=2, epsilon=1, delta=1e-5, norm=70)
@@ -92,7 +71,7 @@ class PCA(TransformerMixin, UnlabelledEstimator):  # type: ignore[misc]  # untyp
 
     def partial_fit(
         self,
-        X: ArrayLike,  # noqa: N803  # scikit-learn
+        X: ArrayLike,
         y: object = None,  # noqa: ARG002
         *,
         budget: PrivacyFilter[Any] | None = None,
@@ -103,7 +82,7 @@ class PCA(TransformerMixin, UnlabelledEstimator):  # type: ignore[misc]  # untyp
         """
         return self._added(lambda: self._rows(X), budget)
 
-    def adopt(self, released: Any, guarantee: Guarantee[Relation]) -> Self:  # noqa: ANN401
+    def adopt(self, released: Any, guarantee: Guarantee[Relation]) -> Self:
         """Keep the eigenvectors of the released moments."""
         self.guarantee_ = guarantee
         moments = np.asarray(released)
@@ -122,7 +101,7 @@ class PCA(TransformerMixin, UnlabelledEstimator):  # type: ignore[misc]  # untyp
         self.n_features_in_ = components.shape[1]
         return self
 
-    def transform(self, X: ArrayLike) -> NDArray[np.float64]:  # noqa: N803  # scikit-learn
+    def transform(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return coordinates along the components, shape (rows, n_components).
 
         Laws: those of one row depend on it alone, bit for bit; not finite if the row is not.
@@ -133,12 +112,12 @@ class PCA(TransformerMixin, UnlabelledEstimator):  # type: ignore[misc]  # untyp
             moved = rows - self.mean_
             return np.stack([(moved * axis).sum(axis=1) for axis in self.components_], axis=1)
 
-    def inverse_transform(self, X: ArrayLike) -> NDArray[np.float64]:  # noqa: N803  # scikit-learn
+    def inverse_transform(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the rows with these coordinates, shape (rows, features)."""
         check_is_fitted(self)
         return np.asarray(matrix(X) @ self.components_ + self.mean_)
 
-    def _at(self, sigma: Number) -> SecondMoments[Relation]:
+    def _at(self, sigma: Number) -> mechanisms.SecondMoments[Relation]:
         norm = check.positive(norm=self.norm)
         check.count(n_components=self.n_components)
         center: object = self.center
@@ -146,9 +125,11 @@ class PCA(TransformerMixin, UnlabelledEstimator):  # type: ignore[misc]  # untyp
             raise ParameterError("center", center, "True or False")
         lengths = 1 + (_CONSTANT if center else 0)
         relation = self.neighbours
-        return SecondMoments(sigma=sigma, norm=sqrt_up(lengths * norm**2), relation=relation)
+        return mechanisms.SecondMoments(
+            sigma=sigma, norm=sqrt_up(lengths * norm**2), relation=relation
+        )
 
-    def _rows(self, X: Any, *_: Any) -> NDArray[np.float64]:  # noqa: ANN401, N803
+    def _rows(self, X: Any, *_: Any) -> NDArray[np.float64]:
         """Return the clipped rows, with the constant feature."""
         rows = read_rows(self, X, fitting=True)
         if rows.shape[1] < self.n_components:
@@ -175,20 +156,14 @@ class KMeans(TransformerMixin, ClusterMixin, UnlabelledEstimator):  # type: igno
 
     Args:
         n_clusters: k.
-        epsilon, delta: the budget; sigma is calibrated to it.
         sigma: instead of a budget, the noise's standard deviation on the sum of a cluster's rows,
             in data units.
         norm: rows are clipped to this Euclidean norm, a public bound in data units.
         init: the first centres, public, shape (n_clusters, features); None spreads them in the
             ball of radius norm / 2, without looking at the data.
         steps: how often the centres move; every step has its part of the budget.
-        relation: which datasets are neighbours; None is AddRemove().
-        random_state, ledger, ledger_key: as for ``PerceptronClassifier``.
     Attributes:
         cluster_centers_: shape (n_clusters, features).
-        n_features_in_, guarantee_: the features, and the guarantee, of the fit.
-    Raises:
-        ParameterError: on guarantee and fit, an argument outside its domain.
     Example:
         >>> from sklearn.datasets import load_iris
         >>> rows, _ = load_iris(return_X_y=True)
@@ -202,34 +177,34 @@ class KMeans(TransformerMixin, ClusterMixin, UnlabelledEstimator):  # type: igno
     init: ArrayLike | None = None
     steps: int = 5
 
-    def fit(self, X: ArrayLike, y: object = None) -> Self:  # noqa: ARG002, N803  # scikit-learn
+    def fit(self, X: ArrayLike, y: object = None) -> Self:  # noqa: ARG002
         """Release centres of the rows; arguments and refusals are those of ``PCA.fit``."""
         in_blocks(self, X)  # the first centres are as wide as the rows
         return self._fitted(X)
 
-    def _before(self, blocks: Blocks) -> None:
+    def _before(self, blocks: mechanisms.Blocks) -> None:
         """Read the width, which is that of the first centres."""
         if self.init is None:
             _, width, pieces = blocks.map(self._reader()).sum(_width)
             self.n_features_in_ = width // pieces
 
-    def _rows(self, X: Any, *_: Any) -> NDArray[np.float64]:  # noqa: ANN401, N803
+    def _rows(self, X: Any, *_: Any) -> NDArray[np.float64]:
         """Return the rows as floats."""
         return np.asarray(read_rows(self, X, fitting=True))
 
-    def adopt(self, released: Any, guarantee: Guarantee[Relation]) -> Self:  # noqa: ANN401
+    def adopt(self, released: Any, guarantee: Guarantee[Relation]) -> Self:
         """Keep the released centres."""
         self.guarantee_ = guarantee
         self.cluster_centers_ = np.asarray(released.centres)
         self.n_features_in_ = self.cluster_centers_.shape[1]
         return self
 
-    def predict(self, X: ArrayLike) -> NDArray[np.int64]:  # noqa: N803  # scikit-learn
+    def predict(self, X: ArrayLike) -> NDArray[np.int64]:
         """Return the nearest centre of every row, shape (rows,)."""
         read_rows(self, X, fitting=False)  # refuses what has no nearest centre
         return np.asarray(self.transform(X).argmin(axis=1))
 
-    def transform(self, X: ArrayLike) -> NDArray[np.float64]:  # noqa: N803  # scikit-learn
+    def transform(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return distances to the centres, shape (rows, n_clusters); as of ``PCA.transform``."""
         check_is_fitted(self)
         rows = read_rows(self, X, fitting=False, finite=False)
@@ -237,17 +212,17 @@ class KMeans(TransformerMixin, ClusterMixin, UnlabelledEstimator):  # type: igno
             squares = [np.square(rows - one).sum(axis=1) for one in self.cluster_centers_]
         return np.asarray(np.sqrt(np.stack(squares, axis=1)))
 
-    def fit_predict(self, X: ArrayLike, y: object = None) -> NDArray[np.int64]:  # noqa: N803
+    def fit_predict(self, X: ArrayLike, y: object = None) -> NDArray[np.int64]:
         """Fit, and then predict for the same rows; the prediction is not protected."""
         return self.fit(X, y).predict(X)
 
-    def _at(self, sigma: Number) -> Mechanism[Relation]:
+    def _at(self, sigma: Number) -> mechanisms.Mechanism[Relation]:
         relation = self.neighbours
         number = check.count(n_clusters=self.n_clusters)
         centres = self._first() if self.init is None else np.asarray(self.init)
         if centres.ndim != 2 or len(centres) != number:
             raise ParameterError("init", centres.shape, f"of shape ({number}, features)")
-        return NoisyLloyd(
+        return mechanisms.NoisyLloyd(
             centres=centres, steps=self.steps, sigma=sigma, norm=self.norm, relation=relation
         )
 
@@ -285,21 +260,15 @@ class PrivateScaler(TransformerMixin, UnlabelledEstimator):  # type: ignore[misc
     without their mean the same noise hides less.
 
     Args:
-        epsilon, delta: the budget; sigma is calibrated to it.
         sigma: instead of a budget, the noise's standard deviation on a sum, in units of ``norm``.
         norm: rows are clipped to this Euclidean norm, a public bound in data units; None scales
             every row to norm 1. Rows are transformed as they are clipped or scaled.
         bounds: public bounds of all columns, (lows, highs): columns are first moved and clipped to
             [-1, 1], and ``norm`` is in these units. A row in the middle of all counts for nothing.
         with_std: whether to divide. A variance counts as at least the noise's deviation on it.
-        relation: which datasets are neighbours; None is AddRemove().
-        random_state, ledger, ledger_key: as for ``PerceptronClassifier``.
     Attributes:
         mean_: noisy means, shape (features,), of clipped or scaled rows.
         scale_: what columns are divided by; ones without ``with_std``.
-        n_features_in_, guarantee_: the features, and the guarantee, of the fit.
-    Raises:
-        ParameterError: on guarantee and fit, an argument outside its domain.
     Example:
         >>> scaler = PrivateScaler(epsilon=1, delta=1e-5, bounds=([0, 0], [100, 1]))
         >>> scaler.guarantee().epsilon(delta=1e-5).upper <= 1
@@ -312,7 +281,7 @@ class PrivateScaler(TransformerMixin, UnlabelledEstimator):  # type: ignore[misc
     bounds: tuple[Sequence[Number], Sequence[Number]] | None = None
     with_std: bool = False
 
-    def adopt(self, released: Any, guarantee: Guarantee[Relation]) -> Self:  # noqa: ANN401
+    def adopt(self, released: Any, guarantee: Guarantee[Relation]) -> Self:
         """Keep the means, and standard deviations from the means of squares."""
         self.guarantee_ = guarantee
         means, squares = released.means[0].reshape(2 if self.with_std else 1, -1)[[0, -1]]
@@ -325,7 +294,7 @@ class PrivateScaler(TransformerMixin, UnlabelledEstimator):  # type: ignore[misc
             self.scale_ = np.sqrt(np.maximum(squares - means**2, noise)) * unit
         return self
 
-    def transform(self, X: ArrayLike) -> NDArray[np.float64]:  # noqa: N803  # scikit-learn
+    def transform(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the rows scaled: nan for one that is not finite, zeros for a blank one."""
         check_is_fitted(self)
         rows = matrix(X)
@@ -336,24 +305,24 @@ class PrivateScaler(TransformerMixin, UnlabelledEstimator):  # type: ignore[misc
         scaled[~rows.any(axis=1)] = 0.0
         return np.asarray(scaled)
 
-    def _at(self, sigma: Number) -> ClassMeans[Relation]:
+    def _at(self, sigma: Number) -> mechanisms.ClassMeans[Relation]:
         if self.norm is not None:
             scale(self.norm, "norm")
         if not isinstance(self.with_std, bool):
             raise ParameterError("with_std", self.with_std, "True or False")
         norm = sqrt_up(Fraction(2)) if self.with_std else Fraction(1)
         noise = check.positive(sigma=sigma)
-        return ClassMeans(
+        return mechanisms.ClassMeans(
             classes=1, sigma=noise, norm=norm, count_sigma=noise * _COUNT, relation=self.neighbours
         )
 
-    def _rows(self, X: Any, *_: Any) -> Records:  # noqa: ANN401, N803
+    def _rows(self, X: Any, *_: Any) -> mechanisms.Records:
         """Return the rows, with their squares if asked for, all of one class."""
         rows = read_rows(self, X, fitting=True)
         bounded = self._bounded(rows)
         bounded[~rows.any(axis=1)] = 0.0
         parts = [bounded, bounded**2] if self.with_std else [bounded]
-        return Records(np.hstack(parts), np.zeros(len(rows)))
+        return mechanisms.Records(np.hstack(parts), np.zeros(len(rows)))
 
     def _bounded(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return rows of norm at most 1, each by itself; nan where one is not finite."""
@@ -389,18 +358,12 @@ class SelectKBest(SelectorMixin, PrivateEstimator):  # type: ignore[misc]  # unt
 
     Args:
         k: how many columns to keep.
-        epsilon, delta: the budget; the noise is calibrated to it.
         sigma: instead of a budget, the scale of the Gumbel noise on a score, in data units.
         classes: all labels, at least two. They are public; a row with another label contributes
             nothing.
         bound: cells are clipped to [-bound, bound] for the scores, a public bound in data units.
-        relation: which datasets are neighbours; None is AddRemove().
-        random_state, ledger, ledger_key: as for ``PerceptronClassifier``.
     Attributes:
         columns_: positions of the columns, in the order in which they were picked.
-        n_features_in_, guarantee_: the features, and the guarantee, of the fit.
-    Raises:
-        ParameterError: on guarantee and fit, an argument outside its domain.
     Example:
         >>> from sklearn.datasets import load_iris
         >>> rows, labels = load_iris(return_X_y=True)
@@ -417,34 +380,25 @@ class SelectKBest(SelectorMixin, PrivateEstimator):  # type: ignore[misc]  # unt
     classes: Sequence[object] | None = None
     bound: Number = 1
 
-    def __sklearn_tags__(self) -> Any:  # noqa: ANN401  # of scikit-learn
+    def __sklearn_tags__(self) -> Any:
         """Say that labels are needed, and that rows may be sparse."""
         tags = super().__sklearn_tags__()
         tags.target_tags.required = tags.input_tags.sparse = True
         return tags
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:  # noqa: N803  # scikit-learn
-        """Release the positions of k columns.
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Release the positions of k columns, at most those of X; as ``PerceptronClassifier.fit``.
 
-        A second fit is a second release: if it sees a record again, the costs of both add up.
-
-        Args:
-            X: shape (rows, features), numbers; rows that are not finite, or all zeros, contribute
-                nothing. It may be sparse.
-            y: labels, shape (rows,).
-        Raises:
-            ParameterError: as for ``learner``, or fewer columns than k.
-            BudgetExceeded, LedgerError: the ledger does not pay; nothing is released.
-            ValueError: X and y are not a matrix and a vector of the same length.
+        Rows that are all zeros contribute nothing, too.
         """
         return self._released(lambda _: self._rows(X, y))
 
-    def adopt(self, released: Any, guarantee: Guarantee[Relation]) -> Self:  # noqa: ANN401
+    def adopt(self, released: Any, guarantee: Guarantee[Relation]) -> Self:
         """Keep the columns; the noisy shares of the classes are left out."""
         self.guarantee_, self.columns_ = guarantee, np.asarray(released[1])
         return self
 
-    def transform(self, X: ArrayLike) -> Any:  # noqa: ANN401, N803  # an array, or a sparse one
+    def transform(self, X: ArrayLike) -> Any:
         """Return the columns that were picked, in the order of the rows; sparse if X is."""
         check_is_fitted(self)
         return read_rows(self, X, fitting=False, finite=False)[:, self.get_support()]
@@ -453,21 +407,23 @@ class SelectKBest(SelectorMixin, PrivateEstimator):  # type: ignore[misc]  # unt
         check_is_fitted(self, "columns_")
         return np.isin(np.arange(self.n_features_in_), self.columns_)
 
-    def _at(self, sigma: Number) -> Mechanism[Relation]:
+    def _at(self, sigma: Number) -> mechanisms.Mechanism[Relation]:
         k, relation = check.count(k=self.k), self.neighbours
         noise = check.positive(sigma=sigma) / scale(self.bound, "bound")
         moved = 2 if relation.symmetric else 1
         number = len(public_classes(self.classes))
-        counts: Mechanism[Relation] = Gaussian(
+        counts: mechanisms.Mechanism[Relation] = mechanisms.Gaussian(
             sigma=_COUNT * noise / sqrt_up(Fraction(k)),
             sensitivity=L2(sqrt_up(Fraction(moved)), relation),
             query=lambda data: np.bincount(_known(data), minlength=number),
         )
-        pick = ExponentialMechanism(epsilon=2 * moved / noise, sensitivity=LInf(moved, relation))
-        then = _Covariances(TopK(pick, k=k), float(self.bound))
-        return Chained(first=counts, then=then)
+        pick = mechanisms.ExponentialMechanism(
+            epsilon=2 * moved / noise, sensitivity=LInf(moved, relation)
+        )
+        then = _Covariances(mechanisms.TopK(pick, k=k), float(self.bound))
+        return mechanisms.Chained(first=counts, then=then)
 
-    def _rows(self, X: Any, y: Any = None, *_: Any) -> Records:  # noqa: ANN401, N803
+    def _rows(self, X: Any, y: Any = None, *_: Any) -> mechanisms.Records:
         """Return the rows with their class numbers, in units of the bound, -1 if unknown."""
         rows = read_rows(self, X, fitting=True)
         if rows.shape[1] < self.k:
@@ -478,20 +434,20 @@ class SelectKBest(SelectorMixin, PrivateEstimator):  # type: ignore[misc]  # unt
         with np.errstate(invalid="ignore"):  # nan where a cell is not finite, in sparse rows, too
             finite = np.asarray((rows * 0).sum(axis=1)) == 0
         blank = np.asarray((rows != 0).sum(axis=1)) == 0
-        return Records(rows, np.where(finite & ~blank, numbers, -1))
+        return mechanisms.Records(rows, np.where(finite & ~blank, numbers, -1))
 
 
-def _known(data: Any) -> NDArray[np.int64]:  # noqa: ANN401  # Records
+def _known(data: Any) -> NDArray[np.int64]:
     """Return the class numbers of the rows that have one."""
     return np.asarray(data.labels[data.labels >= 0], dtype=np.int64)
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class _Covariances(FollowUp[Relation]):
+class _Covariances(mechanisms.FollowUp[Relation]):
     """Pick columns by their covariances with the classes, whose noisy counts are released."""
 
-    picks: TopK[Relation]
+    picks: mechanisms.TopK[Relation]
     bound: float
 
     @property
@@ -503,7 +459,7 @@ class _Covariances(FollowUp[Relation]):
         """Return that of the picks, whatever the counts are."""
         return self.picks.guarantee()
 
-    def draw(self, data: Any, outputs: Any, rng: Rng) -> Any:  # noqa: ANN401  # arrays
+    def draw(self, data: Any, outputs: Any, rng: mechanisms.Rng) -> Any:
         """Pick k columns for every vector of noisy counts."""
         sums = np.zeros((outputs.shape[1], data.rows.shape[1]))
         start = 0

@@ -16,6 +16,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils.validation import check_is_fitted
 
+from dpproof import mechanisms
 from dpproof.accountant import (
     GDP,
     Guarantee,
@@ -45,16 +46,6 @@ from dpproof.learn.private_estimator import (
     said_public,
 )
 from dpproof.learn.reading import scored
-from dpproof.mechanisms import (
-    Chained,
-    Featured,
-    Mechanism,
-    NeedsAllRecords,
-    NoisyCount,
-    NoisyMistakes,
-    Selected,
-    UniformChoice,
-)
 from dpproof.proofs.certificate import Certificate
 
 Tunable: TypeAlias = PerceptronClassifier | MarginClassifier | LogisticRegression
@@ -87,17 +78,10 @@ def tune(
 
     It stands where ``GridSearchCV`` stands without privacy; see ``TunedClassifier``.
 
-    Args:
-        estimator: its ``epsilon`` and ``delta`` are the budget of everything: all trainings, their
-            scores and the choice.
-        grid: from names of parameters to values that were chosen without looking at the data, as
-            for ``sklearn.model_selection.ParameterGrid``.
-        probability: that a given candidate, such as the best one, is among those tried.
-        score_share: how much of mu^2 of one run pays for its score.
-        report_share: and for the count that is reported, with noise of its own.
-        expected_runs: laws with more runs on average are left out, however little noise they need.
-    Returns:
-        The classifier, to be fitted.
+    Arguments are those of ``TunedClassifier``. The estimator's ``epsilon`` and ``delta`` are the
+    budget of everything: all trainings, their scores and the choice. Values of the grid were chosen
+    without looking at the data.
+
     Raises:
         ParameterError: an argument outside its domain.
     Example:
@@ -125,10 +109,8 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
 
     One run draws a candidate uniformly, trains it, and counts its mistakes on the same records
     twice, with independent noise; the run with the smallest first count is released, and nothing
-    of the others. Its second count is not too low as the least of several is on average. The
-    number of runs is random, a truncated negative binomial that ``plan_selection`` chooses: that is
-    what keeps many runs at the cost of a few. The running time tells how many there were; do not
-    publish it.
+    of the others. The number of runs is random, by a law that ``plan_selection`` chooses, which
+    keeps many at the cost of a few. The running time tells how many there were: do not publish it.
 
     Statement: a run is a choice among chains of a training and a count, all at the same mu in the
         limit of many steps, or their mixture; the best of the runs is a selection from it, priced
@@ -142,8 +124,7 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         grid: as for ``sklearn.model_selection.ParameterGrid``, over ``margin``, ``steps``,
             ``norm``, ``average``, ``rate``, ``radius`` and ``regulariser``, those that the
             estimator has. For two classes a ``regulariser`` below the least that costs nothing
-            stands for that one. Candidates of one
-            rate and number of steps cost the same; between others the budget is split by the
+            stands for that one. Between candidates of different prices the budget is split by the
             central limit theorem, and the price is that of their mixture.
         probability: that a given candidate is among those tried, in (0, 1).
         score_share: of mu^2 of one run, what pays for its score, in (0, 1).
@@ -181,22 +162,18 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
     report_share: Number = 0.02
     expected_runs: Number = 1000
 
-    def __sklearn_tags__(self) -> Any:  # noqa: ANN401  # of scikit-learn
+    def __sklearn_tags__(self) -> Any:
         """Say that rows may be sparse."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
 
-    def __repr__(self, N_CHAR_MAX: int = 700) -> str:  # noqa: N803  # scikit-learn
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         """Return the arguments, and whether the fit was on data declared public."""
         return str(super().__repr__(N_CHAR_MAX)) + said_public(self)
 
     def candidates(self) -> list[dict[str, Any]]:
-        """Return the parameters of all candidates, in the order of ``best_index_``.
-
-        Raises:
-            ParameterError: as for the class.
-        """
+        """Return the parameters of all candidates, in the order of ``best_index_``."""
         estimator: object = self.estimator
         if not isinstance(estimator, Tunable):
             allowed = (
@@ -248,23 +225,13 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
             probability=self.probability,
         )
 
-    def learner(self) -> Selected[Relation]:
-        """Return the mechanism that ``fit`` releases from.
-
-        Raises:
-            ParameterError: as for the class.
-            CalibrationError: no noise meets the budget.
-        """
+    def learner(self) -> mechanisms.Selected[Relation]:
+        """Return the mechanism that ``fit`` releases from; it raises what ``plan`` does."""
         option = self.affordable()
         return self._run(option.noise).select(option.runs, score=fewest_mistakes)
 
     def affordable(self) -> SelectionOption:
-        """Return the law of the number of runs, and the noise of each, that are used.
-
-        Raises:
-            ParameterError: as for the class.
-            CalibrationError: no noise meets the budget.
-        """
+        """Return the law of runs, and the noise of each, that are used; as ``plan``."""
         most = check.positive(expected_runs=self.expected_runs)
         # A law that may make no run at all would sometimes leave no model.
         options = [o for o in self.plan().options if isinstance(o.runs, TruncatedNegativeBinomial)]
@@ -275,22 +242,11 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         return affordable[0]
 
     def guarantee(self) -> Guarantee[Relation]:
-        """Return the guarantee of one fit; it is known before there is any data.
-
-        Raises:
-            ParameterError: as for the class.
-            CalibrationError: no noise meets the budget.
-        """
+        """Return the guarantee of one fit, known before there is data; it raises as ``plan``."""
         return self.learner().guarantee()
 
     def certificate(self, *, delta: Number | None = None) -> Certificate:
-        """Return a certificate of the whole search's (epsilon, delta), for ``dpproof check``.
-
-        After a fit it is about that fit; before, about the next.
-
-        Args:
-            delta: where epsilon is certified; by default that of the budget.
-        """
+        """Return a certificate of the whole search, as ``PerceptronClassifier.certificate``."""
         at = self.estimator.delta if delta is None else delta
         fitted = hasattr(self, "guarantee_")
         return (self.guarantee_ if fitted else self.guarantee()).certify(delta=at)
@@ -298,23 +254,16 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
     def fit_blocks(self, blocks: object, *, executor: object = None) -> NoReturn:
         """Raise ``NeedsAllRecords``: candidates are trained and scored on all records."""
         del blocks, executor
-        raise NeedsAllRecords("TunedClassifier trains and scores its candidates on all records")
+        raise mechanisms.NeedsAllRecords(
+            "TunedClassifier trains and scores its candidates on all records"
+        )
 
     def fit(
-        self,
-        X: ArrayLike,  # noqa: N803  # scikit-learn
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> TunedClassifier:
         """Release the best model found, with its parameters and its noisy number of mistakes.
 
-        Args:
-            X: shape (rows, features).
-            y: labels, shape (rows,).
-            sample_weight: as for the estimator; the same rows take part in all runs.
-        Raises:
-            ParameterError: as for the class.
-            ValueError: X and y are not a matrix and a vector of the same length.
+        Arguments and errors are as for the estimator; the same rows take part in all runs.
         """
         refuse_search()
         option, listed = self.affordable(), self.candidates()
@@ -341,7 +290,7 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         self.n_features_in_ = self.best_estimator_.n_features_in_
         return self
 
-    def reported(self, *, records: int) -> NoisyCount:
+    def reported(self, *, records: int) -> mechanisms.NoisyCount:
         """Return the reported count as risk bounds take it, without a price for the choice.
 
         Its noise is independent of everything that chose, so that ``selected`` is 1.
@@ -362,19 +311,19 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
             True
         """
         check_is_fitted(self)
-        return NoisyCount(
+        return mechanisms.NoisyCount(
             value=self.best_mistakes_,
             sigma=self.best_mistakes_sigma_,
             records=records,
             relation=self.guarantee_.relation,
         )
 
-    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:  # noqa: N803  # scikit-learn
+    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return scores of the best model, as for its own class."""
         check_is_fitted(self)
         return self.best_estimator_.decision_function(X)
 
-    def predict(self, X: ArrayLike) -> NDArray[Any]:  # noqa: N803  # scikit-learn
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the classes that the best model predicts."""
         check_is_fitted(self)
         return self.best_estimator_.predict(X)
@@ -382,17 +331,19 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
     def _clone(self, changes: Mapping[str, Any]) -> Tunable:
         return cast("Tunable", clone(self.estimator).set_params(**changes))
 
-    def _run(self, noise: float) -> UniformChoice[Relation]:
+    def _run(self, noise: float) -> mechanisms.UniformChoice[Relation]:
         """Return one run whose training and score together cost mu = 1 / noise, or nearly."""
         total, sigmas = (1 - sum(self._shares())) / Fraction(noise) ** 2, self._sigmas(noise)
         parts = [self._trained(one, total) for one in self.candidates()]
-        counts = NoisyMistakes(
+        counts = mechanisms.NoisyMistakes(
             sigma=sigmas[0],
             report_sigma=sigmas[1],
             map=self.estimator.score_map(),
             relation=parts[0].relation,
         )
-        return UniformChoice(parts=tuple(Chained(first=part, then=counts) for part in parts))
+        return mechanisms.UniformChoice(
+            parts=tuple(mechanisms.Chained(first=part, then=counts) for part in parts)
+        )
 
     def _shares(self) -> tuple[Fraction, Fraction]:
         """Return the shares of the count that chooses and of the one that is reported."""
@@ -404,15 +355,14 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         return score, report
 
     def _sigmas(self, noise: float) -> tuple[Fraction, Fraction]:
-        """Return the noise of the choosing count and of the reported one.
-
-        The noise of a run, 1 / mu, is ``noise``.
-        """
+        """Return the noise of the choosing and of the reported count, for that of a run, 1 / mu."""
         score, report = self._shares()
         squared = 1 / Fraction(noise) ** 2
         return 1 / sqrt_up(squared * score), 1 / sqrt_up(squared * report)
 
-    def _trained(self, changes: Mapping[str, Any], mu_squared: Fraction) -> Mechanism[Relation]:
+    def _trained(
+        self, changes: Mapping[str, Any], mu_squared: Fraction
+    ) -> mechanisms.Mechanism[Relation]:
         """Return a candidate's learner, one training of which costs mu, exactly or in the limit.
 
         Heuristic: for sampled steps the noise is that of the central limit theorem, which decides
@@ -433,17 +383,14 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
             one = math.sqrt(mu_squared / candidate.steps) / float(_rate(candidate))
             sigma = Fraction(_contribution(candidate) / math.sqrt(math.log1p(one**2)))
         learner = candidate.set_params(sigma=sigma).learner()
-        base: Any = learner.base if isinstance(learner, Featured) else learner
+        base: Any = learner.base if isinstance(learner, mechanisms.Featured) else learner
         if regulariser is not None and check.positive(regulariser=regulariser) > base.regulariser:
             learner = candidate.set_params(regulariser=regulariser).learner()
-        return cast("Mechanism[Relation]", learner)
+        return cast("mechanisms.Mechanism[Relation]", learner)
 
 
 def _contribution(candidate: Tunable) -> float:
-    """Return what one row moves a sum by, from the price of a step on all rows at sigma 1.
-
-    It returns 1 if that price is no mu. Heuristic: it decides how the budget is split.
-    """
+    """Return what one row moves a sum by, 1 if unknown. Heuristic: it splits the budget."""
     stated = clone(candidate).set_params(rate=1, batch=None, sigma=1).learner().guarantee()
     return math.sqrt(stated.mu_squared / candidate.steps) if isinstance(stated, GDP) else 1.0
 
@@ -453,8 +400,8 @@ def _rate(candidate: Tunable) -> Fraction:
     return check.rate(rate=getattr(candidate, "rate", 1))
 
 
-def fewest_mistakes(output: Any) -> float:  # noqa: ANN401  # (index, (model, two noisy counts))
-    """Return the score of a run: the first noisy number of mistakes, negated."""
+def fewest_mistakes(output: Any) -> float:
+    """Return minus the first noisy count of a run, which is (index, (model, two noisy counts))."""
     return -float(output[1][1][0])
 
 

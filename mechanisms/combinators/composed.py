@@ -13,10 +13,8 @@ from typing import Final, Generic, final
 import numpy as np
 from attrs import field, frozen
 
-from dpproof.accountant import arguments
-from dpproof.accountant.errors import ParameterError
+from dpproof.accountant import Guarantee, ParameterError, arguments, choice, mixture
 from dpproof.accountant.form import Withholding
-from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.guarantees.rdp import has_common_worst
 from dpproof.accountant.guarantees.rounding import show
 from dpproof.accountant.readable import Readable
@@ -27,7 +25,6 @@ from dpproof.accountant.theorems.composition import (
     post_process,
     self_compose,
 )
-from dpproof.accountant.theorems.parallel import choice, mixture
 from dpproof.accountant.theorems.selection import select, select_above
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.mechanism import Mechanism, required_base
@@ -85,10 +82,8 @@ class Composed(Mechanism[R]):
 def compose(*mechanisms: Mechanism[R]) -> Composed[R]:
     """Release the outputs of several mechanisms on the same data, under one relation, as a tuple.
 
-    Statement: which mechanisms run, and all their parameters, are fixed before any output is
-        seen. Choosing the next mechanism, its noise, its sampling rate, or whether to go on,
-        after looking at an output is not a composition in this sense; it needs a privacy filter
-        or odometer.
+    Statement: which mechanisms run, and all their parameters, are fixed before any output is seen.
+        Choosing any of that, or whether to go on, after looking needs a privacy filter or odometer.
     Laws: compose(m, m) satisfies what m.repeat(2) satisfies; the order does not matter.
     Example:
         >>> from dpproof.accountant.sensitivity import L1, L2
@@ -187,19 +182,13 @@ class FollowUp(Withholding, Readable, ABC, Generic[R]):
 
     @abstractmethod
     def draw(self, data: object, outputs: Outputs, rng: Rng) -> Outputs:
-        """Draw once for every output of the first mechanism on these data.
-
-        ``outputs`` has the shape (count, ...), and so has what is returned.
-        """
+        """Draw once for every output of the first mechanism, shape (count, ...), on these data."""
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chained(Mechanism[R]):
     """Run a mechanism, then another one that sees its output; both outputs are released.
-
-    Train a model, then count its mistakes: what the second part computes depends on the weights
-    that the first part released, and how private it is does not.
 
     Statement: the composition of both guarantees. Given any output of the first part, the second
         one is a mechanism on the data with a guarantee fixed in advance, which is what adaptive
@@ -398,9 +387,8 @@ class Selected(Rerun[R]):
     """The base run a random number of times, the output of largest score released.
 
     The other outputs, their scores and the number of runs are not released. The score sees an
-    output and nothing else: to select by accuracy on private data, let the base release a
-    private estimate of the accuracy along with its model, and score that. Of equally good
-    outputs the first is taken; runs are exchangeable, so that is a tie broken at random.
+    output alone: to select by accuracy, let the base release a private estimate of it beside its
+    model, and score that. Of equally good outputs the first is taken, as runs are exchangeable.
 
     Where the law allows no run at all, an output is a pair (ran, output): (True, the best), or
     (False, a placeholder of zeros) when nothing was run. Elsewhere it is the best output alone.

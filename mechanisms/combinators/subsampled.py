@@ -10,46 +10,15 @@ from typing import Any, Final, Protocol, cast, final, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from dpproof.accountant import DataError, DominatingPair, Guarantee, L2Contribution, sampling
 from dpproof.accountant.errors import NotImplied, ParameterError
-from dpproof.accountant.form import DataError
-from dpproof.accountant.guarantees.dominating_pair import DominatingPair
-from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.relation import AddRemove, R, ReplaceOne, ZeroOut
-from dpproof.accountant.sampling import (
-    BallsInBins,
-    CyclicPoisson,
-    EpochScheme,
-    OneStepScheme,
-    Poisson,
-    RandomAllocation,
-    SamplingScheme,
-    Shuffle,
-    ShuffledBatches,
-    UserPoisson,
-    WithoutReplacement,
-)
-from dpproof.accountant.sensitivity import L2Contribution
-from dpproof.accountant.theorems.allocation import (
-    allocate_cyclic,
-    allocate_random,
-    allocate_shuffled,
-    replace_allocated,
-)
+from dpproof.accountant.theorems import allocation, subsampling
 from dpproof.accountant.theorems.conversion import pair_to_pure
 from dpproof.accountant.theorems.parallel import shuffle_pure, shuffle_randomized_response
-from dpproof.accountant.theorems.subsampling import (
-    subsample_counted_sum,
-    subsample_poisson,
-    subsample_without_replacement,
-)
 from dpproof.mechanisms.batches import index_batches, index_samples, is_about, sampled_indices
 from dpproof.mechanisms.combinators.composed import OnBase
-from dpproof.mechanisms.correlated.factors import (
-    MinSeparation,
-    SingleParticipation,
-    Triangular,
-    squared_sensitivity,
-)
+from dpproof.mechanisms.correlated import factors
 from dpproof.mechanisms.correlated.matrix_mechanism import MatrixMechanism
 from dpproof.mechanisms.local.randomized_response import RandomizedResponse
 from dpproof.mechanisms.local.reports import Report
@@ -76,24 +45,26 @@ _BATCH = 2**20
 
 
 def draw_samples(
-    data: object, scheme: SamplingScheme, count: int, rng: Rng, *, smaller: bool = False
+    data: object, scheme: sampling.SamplingScheme, count: int, rng: Rng, *, smaller: bool = False
 ) -> Iterator[list[Sequence[object] | NDArray[Any]]]:
     """Draw ``count`` independent samples of the records, in batches: lists of samples.
 
     Poisson samples keep the order of the records, others are in random order: else a record that
-    takes the place of another moves those between, which a query may look at. ``smaller`` says
-    whether a dataset of one record less than the population is another's neighbour, and a larger
-    one is, too.
+    takes the place of another moves those between. ``smaller`` says whether a dataset of one record
+    less than the population, or one more, is a neighbour.
     """
     records = records_of(data)
     size, take = len(records), _taking(records)
-    if not (isinstance(scheme, Poisson | UserPoisson) or is_about(scheme, size, smaller=smaller)):
+    if not (
+        isinstance(scheme, sampling.Poisson | sampling.UserPoisson)
+        or is_about(scheme, size, smaller=smaller)
+    ):
         raise DataError("data", data, f"{scheme.population_size} records")
     batch = max(1, _BATCH // max(1, size))
     for start in range(0, count, batch):
         rows = min(batch, count - start)
         match scheme:
-            case Poisson():
+            case sampling.Poisson():
                 coins = poisson_mask(rows * size, scheme.sampling_rate, rng).reshape(rows, size)
                 ends = np.append(0, np.cumsum(np.count_nonzero(coins, axis=1))).tolist()
                 places = np.nonzero(coins)[1]
@@ -137,13 +108,13 @@ def _taking(
 class Subsampled(OnBase[R]):
     """The base mechanism on a fresh random sample for every output; built by ``.subsample``.
 
-    A base that releases several outputs (a composition, a repetition) sees one sample for all of
-    them. The sample itself, its size included, is not released.
-
-    To run, the base needs ``query=``, defined on every sample (a Poisson sample can be empty).
+    A base that releases several outputs sees one sample for all of them. The sample, its size
+    included, is not released. To run, the base needs ``query=``, defined on every sample, also an
+    empty one.
 
     Laws: at rate 1 this is the base; at full sample size, the base on records in random order.
     Example:
+        >>> from dpproof.accountant import Poisson
         >>> from dpproof.accountant.sensitivity import L1
         >>> from dpproof.mechanisms import Count, DiscreteLaplace
         >>> count = DiscreteLaplace(scale=2, sensitivity=L1(1), query=Count())
@@ -153,11 +124,11 @@ class Subsampled(OnBase[R]):
     """
 
     base: Mechanism[R]
-    scheme: SamplingScheme
+    scheme: sampling.SamplingScheme
 
     def __post_init__(self) -> None:
         required_base(self.base)
-        if not isinstance(self.scheme, SamplingScheme):
+        if not isinstance(self.scheme, sampling.SamplingScheme):
             raise ParameterError(
                 "scheme",
                 self.scheme,
@@ -168,16 +139,18 @@ class Subsampled(OnBase[R]):
     def guarantee(self) -> Guarantee[R]:
         """Return the base's guarantee, amplified by the theorem for this scheme and relation."""
         match self.scheme:
-            case Poisson():
+            case sampling.Poisson():
                 if isinstance(self.base, Gaussian):
                     return self.base.on_poisson_sample(self.scheme)
-                return subsample_poisson(self.base.guarantee(), self.scheme)
-            case WithoutReplacement() if not isinstance(self.relation, AddRemove | ZeroOut):
-                return subsample_without_replacement(self.base.guarantee(), self.scheme)
+                return subsampling.subsample_poisson(self.base.guarantee(), self.scheme)
+            case sampling.WithoutReplacement() if not isinstance(
+                self.relation, AddRemove | ZeroOut
+            ):
+                return subsampling.subsample_without_replacement(self.base.guarantee(), self.scheme)
             case _:
                 return self._of_counted_sum(self.scheme)
 
-    def _of_counted_sum(self, scheme: OneStepScheme) -> Guarantee[R]:
+    def _of_counted_sum(self, scheme: sampling.OneStepScheme) -> Guarantee[R]:
         """Return the guarantee of a Gaussian sum whose records count several times, or move."""
         name = type(scheme).__name__
         if not isinstance(self.base, Gaussian):
@@ -192,7 +165,7 @@ class Subsampled(OnBase[R]):
                 "counts several times, or takes another's place, every record's contribution "
                 "matters: state sensitivity=L2Contribution(...)"
             )
-        return subsample_counted_sum(
+        return subsampling.subsample_counted_sum(
             sigma=self.base.sigma, contribution=contribution, scheme=scheme
         )
 
@@ -226,17 +199,18 @@ class Shuffled(OnBase[R]):
 
     Laws: one record alone is the base; more of them cost less.
     Example:
+        >>> from dpproof.accountant import Shuffle
         >>> flip = RandomizedResponse(epsilon=1, categories=3, relation=ReplaceOne())
         >>> int(flip.shuffle(Shuffle(records=5)).release([0, 2, 2, 1, 0]).sum())
         5
     """
 
     base: Mechanism[R]
-    scheme: Shuffle
+    scheme: sampling.Shuffle
 
     def __post_init__(self) -> None:
         required_base(self.base)
-        if not isinstance(self.scheme, Shuffle):
+        if not isinstance(self.scheme, sampling.Shuffle):
             raise ParameterError("scheme", self.scheme, "Shuffle(records=...)")
 
     def guarantee(self) -> Guarantee[R]:
@@ -298,6 +272,7 @@ class Allocated(OnBase[R]):
 
     Laws: with one batch and one epoch this is the base.
     Example:
+        >>> from dpproof.accountant import ShuffledBatches
         >>> from dpproof.accountant import L2Contribution, ZeroOut
         >>> noisy = Gaussian(sigma=1, sensitivity=L2Contribution(1, ZeroOut()), query=sum)
         >>> epoch = noisy.allocate(ShuffledBatches(batches=2))
@@ -306,11 +281,11 @@ class Allocated(OnBase[R]):
     """
 
     base: Mechanism[R]
-    scheme: EpochScheme | CyclicPoisson
+    scheme: sampling.EpochScheme | sampling.CyclicPoisson
 
     def __post_init__(self) -> None:
         required_base(self.base)
-        if not isinstance(self.scheme, EpochScheme | CyclicPoisson):
+        if not isinstance(self.scheme, sampling.EpochScheme | sampling.CyclicPoisson):
             raise ParameterError(
                 "scheme",
                 self.scheme,
@@ -321,9 +296,9 @@ class Allocated(OnBase[R]):
 
     def guarantee(self) -> Guarantee[R]:
         """Return the guarantee of an epoch by the theorem for this scheme and relation."""
-        if isinstance(self.scheme, CyclicPoisson):
+        if isinstance(self.scheme, sampling.CyclicPoisson):
             return _in_turn(self.base, self.scheme)
-        if not isinstance(self.scheme, ShuffledBatches):
+        if not isinstance(self.scheme, sampling.ShuffledBatches):
             return self._at_random(self.scheme)
         if not isinstance(self.base, Gaussian):
             raise NotImplied(
@@ -331,18 +306,20 @@ class Allocated(OnBase[R]):
                 f"{type(self.base).__name__}; allocate Gaussian(sensitivity=L2Contribution(...))"
             )
         contribution = _contribution(self.base)
-        return allocate_shuffled(
+        return allocation.allocate_shuffled(
             sigma=self.base.sigma, contribution=contribution, scheme=self.scheme
         )
 
-    def _at_random(self, scheme: RandomAllocation | BallsInBins) -> Guarantee[Any]:
+    def _at_random(
+        self, scheme: sampling.RandomAllocation | sampling.BallsInBins
+    ) -> Guarantee[Any]:
         """Return the guarantee of rounds that records draw; a replacement is two steps."""
         base = self.base
         if isinstance(self.relation, ReplaceOne) and isinstance(base, Gaussian):
             bound = L2Contribution(_contribution(base).bound, AddRemove())
             alone = Gaussian(sigma=base.sigma, sensitivity=bound).guarantee()
-            return replace_allocated(allocate_random(alone, scheme))
-        return allocate_random(base.guarantee(), scheme)
+            return allocation.replace_allocated(allocation.allocate_random(alone, scheme))
+        return allocation.allocate_random(base.guarantee(), scheme)
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
         """Draw an allocation for every output, and the base once on each of its batches."""
@@ -353,7 +330,7 @@ class Allocated(OnBase[R]):
 
     def _epoch(self, records: object, rng: Rng) -> Outputs:
         listed = records_of(records)
-        if isinstance(self.scheme, CyclicPoisson):
+        if isinstance(self.scheme, sampling.CyclicPoisson):
             base = _matrix(self.base, self.scheme)
             rounds, size = base.factor.rounds, len(listed)
             samples = index_samples(self.scheme, records=size, steps=rounds, rng=rng)
@@ -370,14 +347,14 @@ def _contribution(noise: Gaussian[R] | MatrixMechanism[R]) -> L2Contribution[R]:
     return noise.sensitivity
 
 
-def _matrix(base: Mechanism[R], scheme: CyclicPoisson) -> MatrixMechanism[R]:
+def _matrix(base: Mechanism[R], scheme: sampling.CyclicPoisson) -> MatrixMechanism[R]:
     """Return the base if records take part in it as the scheme lets them."""
-    if not isinstance(base, MatrixMechanism) or not isinstance(base.factor, Triangular):
+    if not isinstance(base, MatrixMechanism) or not isinstance(base.factor, factors.Triangular):
         raise NotImplied(
             "samples of parts in turn have a guarantee for a MatrixMechanism with a triangular "
             f"factor, got {type(base).__name__}; independent noise takes Poisson(...) samples"
         )
-    if base.participation != MinSeparation(scheme.cycle):
+    if base.participation != factors.MinSeparation(scheme.cycle):
         raise NotImplied(
             f"a record of a part takes part every {scheme.cycle} rounds: state "
             f"participation=MinSeparation({scheme.cycle}), got {base.participation!r}"
@@ -385,17 +362,17 @@ def _matrix(base: Mechanism[R], scheme: CyclicPoisson) -> MatrixMechanism[R]:
     return base
 
 
-def _in_turn(base: Mechanism[R], scheme: CyclicPoisson) -> Guarantee[R]:
+def _in_turn(base: Mechanism[R], scheme: sampling.CyclicPoisson) -> Guarantee[R]:
     noise = _matrix(base, scheme)
     factor, contribution = noise.factor, _contribution(noise)
-    once = SingleParticipation().within(factor.rounds)
-    return allocate_cyclic(
+    once = factors.SingleParticipation().within(factor.rounds)
+    return allocation.allocate_cyclic(
         sigma=noise.sigma,
         contribution=contribution,
         scheme=scheme,
         rounds=factor.rounds,
         bands=factor.bands,
-        column=squared_sensitivity(factor, once).value,
+        column=factors.squared_sensitivity(factor, once).value,
         factor=factor.kind,
         listed=factor.listed,
     )

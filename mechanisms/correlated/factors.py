@@ -14,10 +14,9 @@ from typing import ClassVar, Final, TypeAlias, final
 import numpy as np
 from attrs import field, frozen
 
-from dpproof.accountant import arguments
+from dpproof.accountant import NotCertified, ParameterError, arguments
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.arithmetic.exact_matrices import triangular_factors
-from dpproof.accountant.errors import NotCertified, ParameterError
 from dpproof.accountant.readable import Readable
 from dpproof.mechanisms import parameters
 from dpproof.proofs.limits import MAX_DENSE_ROUNDS, MAX_PATTERN_WORK, MAX_ROUNDS

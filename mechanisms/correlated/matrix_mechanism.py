@@ -12,25 +12,15 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
+from dpproof.accountant import GDP, L2, DataError, L2Contribution, ParameterError
 from dpproof.accountant.arguments import Number
-from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.form import DataError
 from dpproof.accountant.guarantees.derivation import Attained, Theorem
-from dpproof.accountant.guarantees.dominating_pair import GDP
 from dpproof.accountant.guarantees.guarantee import applied
 from dpproof.accountant.guarantees.rounding import show
 from dpproof.accountant.relation import R
-from dpproof.accountant.sensitivity import L2, L2Contribution
 from dpproof.accountant.side_conditions import ONE_SHAPE, OUTPUT_ALONE, PARTICIPATION, RANDOM_BITS
 from dpproof.mechanisms import parameters
-from dpproof.mechanisms.correlated.factors import (
-    PARTICIPATIONS,
-    Factor,
-    Participation,
-    Tree,
-    Triangular,
-    squared_sensitivity,
-)
+from dpproof.mechanisms.correlated import factors
 from dpproof.mechanisms.mechanism import NoiseMechanism
 from dpproof.mechanisms.noise.broadcast import on_grid, repeated_values
 from dpproof.mechanisms.outputs import Outputs
@@ -56,10 +46,10 @@ class NoisyRounds:
 
     __slots__ = ("_factor", "_place", "_rng", "_rows", "_shape", "_sigma")
 
-    def __init__(self, factor: Factor, sigma: Fraction, rng: Rng) -> None:
+    def __init__(self, factor: factors.Factor, sigma: Fraction, rng: Rng) -> None:
         self._factor, self._sigma, self._rng = factor, sigma, rng
         self._rows: _TriangularRows | _TreeRows
-        if isinstance(factor, Triangular):
+        if isinstance(factor, factors.Triangular):
             self._rows = _TriangularRows(factor)
         else:
             self._rows = _TreeRows()
@@ -97,7 +87,7 @@ class NoisyRounds:
 class _TriangularRows:
     """Rows of a triangular factor: y_i = sum of c_j x_(i-j) + z_i, and x solved from y."""
 
-    def __init__(self, factor: Triangular) -> None:
+    def __init__(self, factor: factors.Triangular) -> None:
         self._factor = factor
         self._values: deque[Exact] = deque(maxlen=factor.bands)
         self._released: deque[Reals] = deque(maxlen=factor.bands)
@@ -191,25 +181,28 @@ class MatrixMechanism(NoiseMechanism[R]):
         0.915404
     """
 
-    factor: Factor = field(
+    factor: factors.Factor = field(
         validator=parameters.instance(
-            Factor, "Toeplitz, SquareRoot, BufferedToeplitz, LowerTriangular or Tree"
+            factors.Factor, "Toeplitz, SquareRoot, BufferedToeplitz, LowerTriangular or Tree"
         )
     )
     sigma: Fraction = field(converter=parameters.scale)
     sensitivity: L2[R] | L2Contribution[R] = field(validator=parameters.norms(L2, L2Contribution))
-    participation: Participation = field(
-        validator=parameters.instance(Participation, PARTICIPATIONS)
+    participation: factors.Participation = field(
+        validator=parameters.instance(factors.Participation, factors.PARTICIPATIONS)
     )
 
     @participation.validator
-    def _fits(self, _parameter: object, participation: Participation) -> None:
+    def _fits(self, _parameter: object, participation: factors.Participation) -> None:
         participation.within(self.factor.rounds)
 
     def guarantee(self) -> GDP[R]:
         """Return mu-GDP, mu the sensitivity of the factor times that of a round over sigma."""
         factor, schedule = self.factor, self.participation.within(self.factor.rounds)
-        square, moved = squared_sensitivity(factor, schedule), self.sensitivity.as_l2().value
+        square, moved = (
+            factors.squared_sensitivity(factor, schedule),
+            self.sensitivity.as_l2().value,
+        )
         mu_squared = square.value * (moved / self.sigma) ** 2
         derivation = applied(
             MECHANISM_MATRIX,
@@ -270,7 +263,7 @@ def TreeAggregation(  # noqa: N802  # a mechanism's name
     rounds: int,
     sigma: Number,
     sensitivity: L2[R] | L2Contribution[R],
-    participation: Participation,
+    participation: factors.Participation,
 ) -> MatrixMechanism[R]:
     """Return the mechanism that adds noise to the nodes of a binary tree over the rounds.
 
@@ -283,7 +276,7 @@ def TreeAggregation(  # noqa: N802  # a mechanism's name
         Fraction(10, 1)
     """
     return MatrixMechanism(
-        factor=Tree(rounds=rounds),
+        factor=factors.Tree(rounds=rounds),
         sigma=sigma,
         sensitivity=sensitivity,
         participation=participation,

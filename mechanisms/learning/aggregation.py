@@ -11,12 +11,9 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
+from dpproof.accountant import Guarantee, LInf, ParameterError, post_process
 from dpproof.accountant.arguments import Number
-from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.relation import R
-from dpproof.accountant.sensitivity import LInf
-from dpproof.accountant.theorems.composition import post_process
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.combinators.subsampled import cut, records_of
 from dpproof.mechanisms.mechanism import Mechanism
@@ -52,13 +49,9 @@ class Aggregated(Mechanism[R]):
         vote: from the records of one block to the number of a candidate.
         epsilon: of the pick, in nats.
         blocks: their number.
-        candidates: their number, fixed in advance.
-        relation: the neighbouring relation.
-    Outputs:
-        The number of a candidate, from 0.
+        candidates: their number, fixed in advance; the output is the number of one, from 0.
     Raises:
-        ParameterError: a parameter outside its domain; on release, data that is no sequence of
-            records.
+        ParameterError: a parameter outside its domain, or data that is no sequence of records.
     Example:
         >>> from dpproof.accountant import AddRemove
         >>> pick = aggregated(max, epsilon=1, blocks=200, candidates=3, relation=AddRemove())
@@ -119,16 +112,8 @@ class Aggregated(Mechanism[R]):
 def aggregated(
     vote: Vote, *, epsilon: Number, blocks: int, candidates: int, relation: R
 ) -> Aggregated[R]:
-    """Make a private choice of an oracle, or any other code, that nobody trusts.
+    """Make ``Aggregated``, a private choice of an oracle, or any code, that nobody trusts.
 
-    Args:
-        vote: from the records of one block to the number of a candidate.
-        epsilon: of the pick, in nats.
-        blocks: the number of blocks that the records are split into.
-        candidates: the number of candidates.
-        relation: the neighbouring relation.
-    Raises:
-        ParameterError: as for ``Aggregated``.
     Example:
         >>> from dpproof.accountant import AddRemove
         >>> aggregated(

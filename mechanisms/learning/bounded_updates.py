@@ -22,13 +22,10 @@ from attrs import field, frozen
 from numpy.typing import NDArray
 from scipy import sparse
 
-from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant import Guarantee, L2Contribution, ParameterError, compose, post_process
 from dpproof.accountant.guarantees.rounding import sqrt_up
 from dpproof.accountant.relation import R, Relation, ReplaceOne
 from dpproof.accountant.sampling import Poisson, WithoutReplacement
-from dpproof.accountant.sensitivity import L2Contribution
-from dpproof.accountant.theorems.composition import compose, post_process
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.blocks import BlockError, Blocks, added
 from dpproof.mechanisms.learning.grid import (
@@ -53,7 +50,7 @@ from dpproof.mechanisms.learning.stops import ChooseIterate, Stop
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.noise.broadcast import on_grid as in_data_units
 from dpproof.mechanisms.noise.gaussian import Gaussian
-from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.outputs import Outputs, record
 from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers import (
     default_granularity,
@@ -120,12 +117,7 @@ _ENTRIES = 2**22
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Totals:
-    """The contributions of the sampled records in some states.
-
-    Attributes:
-        sums: of the contributions, integers as float64 in units of 2^-24: shape (runs, ...).
-        counts: of the records that contribute, shape (runs,).
-    """
+    """Sums of contributions, (runs, ...), in units of 2^-24, and how many records contribute."""
 
     sums: Vectors
     counts: Integers
@@ -158,13 +150,10 @@ class Contributions(ABC):
         """Return what adds up the contributions of some records in states, exactly."""
 
     def totals(self, states: Vectors, chosen: NDArray[np.bool_] | None) -> Totals:
-        """Add up the contributions of the chosen records in every state.
+        """Add up the contributions of the chosen records in every state, exactly.
 
-        Args:
-            states: one per run, shape (runs, *shape).
-            chosen: mask of the records that each run has sampled, shape (runs, all records of the
-                data or more); None for all.
-        Laws: exact; what one record adds depends on the state and that record alone.
+        ``chosen`` is a mask of shape (runs, all records of the data or more); None takes all. What
+        one record adds depends on the state and that record alone.
         """
         if chosen is not None:
             chosen = chosen[:, self.grid.positions]
@@ -187,17 +176,12 @@ class NoisySums(Generic[R]):
     """T noisy sums of bounded contributions, each of a fresh sample, in units of the norm bound.
 
     Attributes:
-        scheme: the scheme by which the records of a step are drawn; Poisson at rate 1 takes all.
-        steps: T.
-        sigma: standard deviation of the noise, in data units.
-        norm: largest norm of a record, in data units.
+        scheme: draws the records of each of ``steps`` T; Poisson at rate 1 takes all.
+        sigma, norm: of the noise, and the largest of a record, in data units.
         squared_bound: bound of the squared norm of a contribution, in units of norm^2.
-        relation: the neighbouring relation.
-        stop: the rule by which a run ends early or picks a state; None to make all steps.
         iterates: true if the states after every step are returned, too.
-        whole: whether an average is over all states, the zero state that a run starts from
-            included, instead of over the last part.
-        tail: averages are over the last 1 / tail of the states.
+        whole: whether an average is over all states, the first, zero, included.
+        tail: averages are over the last 1 / tail of the states, if not ``whole``.
     """
 
     scheme: Poisson | WithoutReplacement = _ALL
@@ -238,10 +222,7 @@ class NoisySums(Generic[R]):
     def run(
         self, contributions: Contributions, batches: Batches, count: int, *, average: bool, rng: Rng
     ) -> Outputs:
-        """Run the learner ``count`` times on one dataset.
-
-        The weights are a mean of the states if ``average`` is true, else the last.
-        """
+        """Run the learner on one dataset, to a mean of the states if ``average``, else the last."""
         run = self._run
         if isinstance(self.stop, ChooseIterate):
             run = functools.partial(self._choose, self.stop)
@@ -331,15 +312,8 @@ def learned(
     stopped: NDArray[np.bool_], steps: Integers, weights: Vectors, iterates: Vectors | None = None
 ) -> Outputs:
     """Return the outputs of runs as numpy records, so that ``release`` gives ``.weights``."""
-    columns: dict[str, NDArray[Any]] = {"stopped": stopped, "steps": steps, "weights": weights}
-    if iterates is not None:
-        columns["iterates"] = iterates
-    kinds: dict[str, type[np.generic]] = {"stopped": np.bool_, "steps": np.int64}
-    fields = [(name, kinds.get(name, np.float64), one.shape[1:]) for name, one in columns.items()]
-    outputs = np.recarray(len(weights), dtype=fields)
-    for name, one in columns.items():
-        outputs[name] = one
-    return np.asarray(outputs)
+    more = {} if iterates is None else {"iterates": iterates}
+    return record(1, stopped=stopped, steps=steps, weights=weights, **more)
 
 
 def mapped_back(plan: LinearMap, runs: Outputs) -> Outputs:
@@ -371,10 +345,7 @@ def signed(records: GridRecords) -> Matrix:
 
 
 def hinge_limits(threshold: float) -> Limits:
-    """Return limits such that a record is a mistake if and only if y <w, x> < threshold > 0.
-
-    This holds up to rounding. States and rows are in units whose product is 1.
-    """
+    """Return limits for mistakes y <w, x> < threshold, above 0, in units whose product is 1."""
 
     def limits(states: Vectors) -> Vectors:
         with np.errstate(divide="ignore", over="ignore"):
@@ -389,10 +360,7 @@ def hinge_limits(threshold: float) -> Limits:
 class HalfspaceMistakes(Contributions):
     """Contributions y x of the records of which y <w / ||w||, x> is at most a limit of the state.
 
-    Attributes:
-        grid: the records, classes 1 and 0 for the labels 1 and -1.
-        limits: from states to limits, in units of 2^-52, in which products are integers.
-        update: the next states.
+    Classes are 1 and 0 for the labels 1 and -1; limits are in units of 2^-52, of whole products.
     """
 
     grid: GridRecords
@@ -426,10 +394,7 @@ class HalfspaceMistakes(Contributions):
 
 
 def mistakes_of_coordinates(records: GridRecords, margin: float) -> HalfspaceMistakes:
-    """Return the mistakes if every coordinate may move by a margin: y <w, x> <= margin ||w||_1.
-
-    The margin is in units of the norm bound.
-    """
+    """Return mistakes y <w, x> <= margin ||w||_1, the margin in units of the norm bound."""
 
     def limits(states: Vectors) -> Vectors:
         lengths = np.linalg.norm(states, axis=1)
@@ -440,10 +405,7 @@ def mistakes_of_coordinates(records: GridRecords, margin: float) -> HalfspaceMis
 
 
 def mistakes_within(records: GridRecords, limit: float) -> HalfspaceMistakes:
-    """Return the mistakes of the perceptron's rule: y <w / ||w||, x> at most a constant.
-
-    The limit is an integer, in units of 2^-52 of the norm bound.
-    """
+    """Return mistakes y <w / ||w||, x> <= limit, an integer in units of 2^-52 of the norm bound."""
     return HalfspaceMistakes(records, lambda states: np.full(len(states), limit), operator.add)
 
 
@@ -465,10 +427,7 @@ def _added(
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class InBlocks(Contributions):
-    """The contributions of records in blocks, added up where the blocks lie.
-
-    ``like`` has the contributions of no records, of the same width and total.
-    """
+    """The contributions of records in blocks, added up there; ``like`` has those of no records."""
 
     learner: SumLearner[Any]
     like: Contributions
@@ -532,11 +491,7 @@ class SumLearner(Mechanism[R], ABC):
         """Return the contributions of the records of one dataset."""
 
     def guarantee(self) -> Guarantee[R]:
-        """Return the guarantee of the noisy sums of all steps, and so of every function of them.
-
-        Raises:
-            NotImplied: no theorem covers a sample of a step under the relation.
-        """
+        """Return the guarantee of the noisy sums of all steps, and so of every function of them."""
         return self.sums().guarantee("the learner's rule for its next state")
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
@@ -550,11 +505,7 @@ class SumLearner(Mechanism[R], ABC):
 
     @final
     def contributions(self, data: object) -> Contributions:
-        """Return the contributions of the records of one dataset, for tests and audits.
-
-        Raises:
-            ParameterError: the data is not labelled rows of the right width.
-        """
+        """Return the contributions of the records of one dataset, for tests and audits."""
         if not isinstance(data, Blocks) or data.records is not None:
             return self._contributions(self._read(data))
         sizes = data.each(functools.partial(_size, self))

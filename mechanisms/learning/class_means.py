@@ -11,11 +11,9 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
-from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant import L2, Guarantee, post_process
 from dpproof.accountant.guarantees.rounding import sqrt_up
 from dpproof.accountant.relation import R
-from dpproof.accountant.sensitivity import L2
-from dpproof.accountant.theorems.composition import post_process
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.blocks import Blocks
 from dpproof.mechanisms.learning.grid import RECORD_BITS, Vectors, row_width
@@ -23,7 +21,7 @@ from dpproof.mechanisms.learning.records import MOST_CLASSES, Matrix, class_numb
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.noise.broadcast import on_grid as in_data_units, repeated_values
 from dpproof.mechanisms.noise.gaussian import Gaussian
-from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.outputs import Outputs, record
 from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers import default_granularity, gaussian_rounded
 from dpproof.mechanisms.samplers.rng import Rng
@@ -44,15 +42,13 @@ class ClassMeans(Mechanism[R]):
     Args:
         classes: k, from 1; labels are the class numbers 0 to k - 1.
         sigma: standard deviation of the noise on the sums, in data units.
-        count_sigma: standard deviation of the noise on the counts, in records; by default sigma /
-            norm, which makes a = norm.
+        count_sigma: of the noise on the counts, in records; by default sigma / norm: a = norm.
         norm, relation, features: as for ``BatchPerceptron``.
     Outputs:
         A record with fields ``means``, shape (k, features), and ``counts``, shape (k,): a noisy sum
         divided by its noisy count, taken as at least 1, and the noisy count.
     Raises:
-        ParameterError: a parameter outside its domain; on release, data that is not labelled rows.
-            A record that is not finite, or of an unknown class, contributes nothing.
+        ParameterError: as for ``BatchPerceptron``.
     Example:
         >>> from dpproof.accountant import AddRemove
         >>> round(float(ClassMeans(classes=10, sigma=4, relation=AddRemove()).guarantee().mu), 6)
@@ -94,10 +90,7 @@ class ClassMeans(Mechanism[R]):
         sums = repeated_values(np.stack([total for total, _ in totals]), count)
         counts = repeated_values(np.stack([number for _, number in totals]), count)
         means, noisy = self.released(sums, counts, rng)
-        fields = [("means", np.float64, means.shape[2:]), ("counts", np.float64, noisy.shape[2:])]
-        outputs = np.recarray(means.shape[:2], dtype=fields)
-        outputs["means"], outputs["counts"] = means, noisy
-        return np.asarray(outputs)
+        return record(2, means=means, counts=noisy)
 
     def released(self, sums: Vectors, counts: Vectors, rng: Rng) -> tuple[Vectors, Vectors]:
         """Return noisy means and counts from exact sums and counts, each with fresh noise."""
@@ -106,11 +99,7 @@ class ClassMeans(Mechanism[R]):
         return noisy * float(self._unit) / np.maximum(numbers, 1.0)[..., np.newaxis], numbers
 
     def totals(self, data: object) -> tuple[Vectors, Vectors]:
-        """Return the exact sums on the grid, in units of norm 2^-24, and the exact counts.
-
-        Raises:
-            ParameterError: the data is not labelled rows of the right width.
-        """
+        """Return the exact sums on the grid, in units of norm 2^-24, and the exact counts."""
         blocks = data if isinstance(data, Blocks) else Blocks([data])
         _, sums, counts = blocks.sum(self._totals)
         return sums, counts

@@ -11,18 +11,11 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import ArrayLike
 
-from dpproof.accountant import arguments as check
-from dpproof.accountant.errors import ParameterError
+from dpproof.accountant import ParameterError, arguments as check
 from dpproof.accountant.readable import Readable
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.learning.grid import STATE_BITS, Vectors, unit_rows
-from dpproof.mechanisms.learning.maps.feature_map import (
-    FeatureMap,
-    checked_seed,
-    checked_width,
-    cosine,
-    sine,
-)
+from dpproof.mechanisms.learning.maps import feature_map
 from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers.rng import ReplayRng
 
@@ -55,21 +48,11 @@ class Cover(Readable, ABC):
     @property
     @abstractmethod
     def description(self) -> str:
-        """Return the cover in words, for derivations and certificates.
-
-        The words hold everything that decides the cover.
-        """
+        """Return the cover in words that hold everything that decides it, for derivations."""
 
     @abstractmethod
     def _rows(self, start: int, stop: int) -> Vectors:
-        """Return vectors of the directions, none of them zero, of any length.
-
-        If the directions are paired, only every other one is returned.
-
-        Args:
-            start: number of a direction; if paired, of a pair.
-            stop: one beyond the last.
-        """
+        """Return vectors of the directions, or of one of each pair, none zero, of any length."""
 
     @final
     def on_grid(self, start: int, stop: int) -> Vectors:
@@ -78,11 +61,7 @@ class Cover(Readable, ABC):
 
     @final
     def directions(self, start: int, stop: int) -> Vectors:
-        """Return the directions from ``start`` to ``stop - 1``: shape (count, dimension).
-
-        Raises:
-            ParameterError: not a range of numbers of directions.
-        """
+        """Return the directions from ``start`` to ``stop - 1``: shape (count, dimension)."""
         if not 0 <= start < stop <= self.size:
             raise ParameterError("start, stop", (start, stop), f"a range within 0 to {self.size}")
         if not self.paired:
@@ -121,7 +100,7 @@ class CoverUnion:
     """
 
     covers: tuple[Cover, ...]
-    maps: tuple[FeatureMap | None, ...] | None = None
+    maps: tuple[feature_map.FeatureMap | None, ...] | None = None
 
     def __post_init__(self) -> None:
         """Refuse what does not fit together."""
@@ -138,7 +117,7 @@ class CoverUnion:
         if not isinstance(maps, tuple) or len(maps) != len(covers):
             raise ParameterError("maps", maps, f"a tuple of {len(covers)}, one for each cover")
         for plan in maps:
-            if plan is not None and not isinstance(plan, FeatureMap):
+            if plan is not None and not isinstance(plan, feature_map.FeatureMap):
                 raise ParameterError("maps", plan, "feature maps, or None for the identity")
 
     @property
@@ -164,8 +143,6 @@ class FiniteCover(Cover):
     Args:
         candidates: shape (candidates, dimension), finite and none of them zero, chosen without
             looking at the data.
-    Raises:
-        ParameterError: not such a matrix.
     Example:
         >>> FiniteCover([[1, 0], [3, 4]]).directions(0, 2).round(6)
         array([[1. , 0. ],
@@ -212,8 +189,6 @@ class Polygon(Cover):
 
     Args:
         corners: even, from 4 to 10^8.
-    Raises:
-        ParameterError: another number.
     Example:
         >>> Polygon(corners=4).directions(0, 2).round(6) + 0.0
         array([[-0.707107, -0.707107],
@@ -241,7 +216,7 @@ class Polygon(Cover):
 
     def _rows(self, start: int, stop: int) -> Vectors:
         turns = (np.arange(start, stop) + 0.5) / self.corners - 0.5
-        return np.column_stack([cosine(turns), sine(turns)])
+        return np.column_stack([feature_map.cosine(turns), feature_map.sine(turns)])
 
 
 @final
@@ -257,15 +232,13 @@ class CubeSurface(Cover):
 
     Args:
         dimension: k, from 1.
-        cells: along each edge of a face.
-    Raises:
-        ParameterError: not counts, or more than 10^8 directions.
+        cells: along each edge of a face; there are at most 10^8 in all.
     Example:
         >>> CubeSurface(dimension=3, cells=4).size
         96
     """
 
-    dimension: int = field(converter=checked_width)
+    dimension: int = field(converter=feature_map.checked_width)
     cells: int = field(converter=parameters.count)
 
     def __attrs_post_init__(self) -> None:
@@ -321,8 +294,6 @@ class RandomDirections(Cover):
         size: the number of directions, from 1 to 10^8.
         dimension: coordinates of a direction.
         seed: public, chosen before looking at the data; trying several is a selection.
-    Raises:
-        ParameterError: a parameter outside its domain.
     Example:
         >>> cover = RandomDirections(size=5, dimension=3, seed=1)
         >>> bool((cover.directions(0, 1) == -cover.directions(1, 2)).all())
@@ -330,8 +301,8 @@ class RandomDirections(Cover):
     """
 
     size: int = field(converter=checked_size)
-    dimension: int = field(converter=checked_width)
-    seed: int = field(converter=checked_seed)
+    dimension: int = field(converter=feature_map.checked_width)
+    seed: int = field(converter=feature_map.checked_seed)
 
     @property
     def description(self) -> str:

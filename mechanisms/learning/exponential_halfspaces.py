@@ -19,13 +19,9 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
-from dpproof.accountant import arguments
+from dpproof.accountant import BoundedRange, LInf, ParameterError, arguments, post_process
 from dpproof.accountant.arguments import Number
-from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.guarantees.pure_dp import BoundedRange
 from dpproof.accountant.relation import R
-from dpproof.accountant.sensitivity import LInf
-from dpproof.accountant.theorems.composition import post_process
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.learning.bounded_updates import signed, signs
 from dpproof.mechanisms.learning.covers import Cover, CoverUnion, FiniteCover
@@ -33,7 +29,7 @@ from dpproof.mechanisms.learning.grid import PRODUCT_BITS, Integers, Vectors
 from dpproof.mechanisms.learning.maps.feature_map import FeatureMap, LinearMap, map_or_none
 from dpproof.mechanisms.learning.records import on_grid
 from dpproof.mechanisms.mechanism import Mechanism
-from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.outputs import Outputs, record
 from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers import categorical_exp, uniform_below
 from dpproof.mechanisms.samplers.rng import Rng
@@ -51,14 +47,7 @@ _PARTS: Final = 64
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Block:
-    """Candidates that have the same public prior weight, after one map of the records.
-
-    Attributes:
-        cover: the directions.
-        signed: products y x of the mapped records, integers in units of 2^-24, shape (n, k).
-        offset: number of the cover's first direction among all candidates.
-        weight: the prior weight of each of them, above 0.
-    """
+    """Candidates of one weight, numbered from an offset, and y x of mapped records, in 2^-24."""
 
     cover: Cover
     signed: Vectors
@@ -91,9 +80,7 @@ class Mistakes:
         return int(np.clip(_ENTRIES // max(self._exact.shape[1], 1), 16, _ROWS))
 
     def counts(self, vectors: Vectors) -> Integers:
-        """Count the mistakes of some directions on the grid, at most ``rows`` of them.
-
-        There is one number for each vector w; if paired two, of w and of -w.
+        """Count the mistakes of at most ``rows`` directions w on the grid, if paired of -w, too.
 
         Proof: a product beyond the error of binary32 has the sign of the exact one. Rows with any
             other product are counted again in binary64, where products are exact integers.
@@ -115,15 +102,7 @@ class Mistakes:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class _Part:
-    """Some directions of a block, and how many of them make how many mistakes.
-
-    Attributes:
-        block: the block of the directions.
-        mistakes: the counter of mistakes.
-        start: the first, by its number in the cover; even if paired.
-        stop: one beyond the last.
-        levels: the numbers of directions that make 0, 1, ..., n mistakes.
-    """
+    """Directions of a block from start (even if paired) to stop; how many make 0, 1, ... errors."""
 
     block: Block
     mistakes: Mistakes
@@ -140,11 +119,8 @@ def draw_candidates(
     rng: Rng,
     progress: Progress | None = None,
 ) -> Integers:
-    """Draw numbers of candidates, each with probability exactly as its weight e^(-factor mistakes).
+    """Draw numbers of candidates, with probability exactly as their weight e^(-factor mistakes).
 
-    All blocks are on the records of one dataset, and draws are independent.
-
-    Law: P(c) = w_c e^(-factor m_c) / sum of the same over all candidates.
     Proof: N_(b, e) candidates of block b make e mistakes; the level (b, e) has probability
         N_(b, e) w_b e^(-factor e) over the total, and each of its candidates 1 / N_(b, e) of that.
     """
@@ -272,22 +248,19 @@ class ExponentialHalfspaces(Mechanism[R]):
 
     Args:
         map: from rows to rows, public; None is the identity.
-        cover: ``FiniteCover``, ``RandomDirections``, ``CubeSurface``, ``Polygon``, or a
-            ``CoverUnion`` of them with maps of its own, chosen without looking at the data.
+        cover: such as ``RandomDirections``, or a ``CoverUnion`` with maps of its own, chosen
+            without looking at the data.
         epsilon: of the pick, in nats; give this or ``factor``.
         factor: the weight of a mistake in the exponent.
         prior: public weights above 0: of a ``FiniteCover`` one for each candidate, of a
             ``CoverUnion`` one for each cover, shared equally by its directions. None is equal.
-        relation: the neighbouring relation.
         records: a public number of records, for ``excess_rate`` only.
         progress: called with the numbers of candidates looked at and of all, while counting.
     Outputs:
-        A record with fields ``index``, of the candidate, and ``weights``: for rows before mapping
-        if the map is linear, else for mapped rows. Of a union with maps, ``index`` alone says
-        which map it was, and ``weights`` are padded with zeros; ``coefficients`` has them.
+        A record with ``index``, of the candidate, and ``weights``, for mapped rows if the map is
+        not linear. Of a union they are padded with zeros, and ``index`` says which map it was.
     Raises:
-        ParameterError: a parameter outside its domain; on release, data that is not labelled rows.
-            A record that is not finite, or whose label is neither 1 nor -1, contributes nothing.
+        ParameterError: as for ``BatchPerceptron``, whose data it takes.
     Example:
         >>> from dpproof.accountant import ReplaceOne
         >>> from dpproof.mechanisms.learning.covers import RandomDirections
@@ -354,11 +327,8 @@ class ExponentialHalfspaces(Mechanism[R]):
             (log(1/share) + log(1/failure)) / factor more than the best one, share being the prior
             probability of each candidate that counts as best: of the rarest, or of one cover.
 
-        Args:
-            failure: in (0, 1).
-            part: compare with the best of this cover of a union; None compares with all.
-        Raises:
-            ParameterError: an argument outside its domain.
+        With ``part`` it is compared with the best of that cover of a union.
+
         Example:
             >>> from dpproof.accountant import ReplaceOne
             >>> from dpproof.mechanisms.learning.covers import RandomDirections
@@ -377,11 +347,7 @@ class ExponentialHalfspaces(Mechanism[R]):
         return lost / float(self.factor)
 
     def excess_rate(self, *, failure: Number) -> float:
-        """Return ``excess`` as a share of the public number of records; from 1 on it says nothing.
-
-        Raises:
-            ParameterError: the learner was given no public ``records``.
-        """
+        """Return ``excess`` as a share of the public ``records``; from 1 on it says nothing."""
         if self.records is None:
             raise ParameterError("records", None, "a public number, given to the learner")
         return self.excess(failure=failure) / self.records
@@ -393,12 +359,7 @@ class ExponentialHalfspaces(Mechanism[R]):
     def mistakes(self, data: object, *, start: int = 0, stop: int | None = None) -> Integers:
         """Count the records that some candidates are mistaken about, exactly; it is private.
 
-        Args:
-            data: labelled rows, in any form that learners take.
-            start: the first candidate.
-            stop: one beyond the last; None takes all.
-        Raises:
-            ParameterError: the data is not labelled rows of the right width.
+        ``start`` is the first candidate, ``stop`` one beyond the last; None takes all.
         """
         end, counts = self.cover.size if stop is None else stop, []
         for cover, plan, offset in self._covers():
@@ -411,11 +372,7 @@ class ExponentialHalfspaces(Mechanism[R]):
         return np.concatenate(counts)
 
     def coefficients(self, index: int) -> Vectors:
-        """Return the direction of one number: for rows before mapping if its map is linear.
-
-        Raises:
-            ParameterError: not the number of a candidate.
-        """
+        """Return a candidate's direction: for rows before mapping if its map is linear."""
         if not 0 <= index < self.cover.size:
             raise ParameterError("index", index, f"from 0 to {self.cover.size - 1}")
         cover, plan, offset = [one for one in self._covers() if one[2] <= index][-1]
@@ -474,10 +431,7 @@ class ExponentialHalfspaces(Mechanism[R]):
         table = np.zeros((len(rows), max(widths)))
         for place, row in enumerate(rows):
             table[place, : len(row)] = row
-        fields = [("index", np.int64), ("weights", np.float64, table.shape[1:])]
-        outputs = np.recarray(picked.shape, dtype=fields)
-        outputs["index"], outputs["weights"] = picked, table[places]
-        return np.asarray(outputs)
+        return record(1, index=picked, weights=table[places])
 
 
 def fewest_mistakes(epsilon: Fraction, relation: R) -> ExponentialMechanism[R]:

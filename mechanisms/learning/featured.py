@@ -8,9 +8,9 @@ from typing import final
 
 import numpy as np
 
-from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant import Guarantee, ParameterError
 from dpproof.accountant.relation import R
+from dpproof.mechanisms.combinators.composed import OnBase
 from dpproof.mechanisms.learning.bounded_updates import SumLearner, mapped_back
 from dpproof.mechanisms.learning.maps.feature_map import FeatureMap, LinearMap
 from dpproof.mechanisms.mechanism import Mechanism
@@ -20,7 +20,7 @@ from dpproof.mechanisms.samplers.rng import Rng
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Featured(Mechanism[R]):
+class Featured(OnBase[R]):
     """Run a learner on mapped records; its weights are for mapped rows.
 
     Statement: a map that is fixed in advance acts on one record at a time and keeps blank records
@@ -32,8 +32,6 @@ class Featured(Mechanism[R]):
     Args:
         base: a learner, its ``features`` None or those of mapped rows.
         map: such as ``FourierFeatures(...)``; to classify, map rows with ``map.apply`` first.
-    Outputs:
-        As for the base, with weights for mapped rows.
     Raises:
         ParameterError: not a learner and a map, or widths that do not fit.
     Example:
@@ -64,17 +62,8 @@ class Featured(Mechanism[R]):
             allowed = f"None or {plan.output_features} in the base"
             raise ParameterError("features", width, allowed)
 
-    @property
-    def relation(self) -> R:
-        """Return the neighbouring relation of the base learner."""
-        return self.base.relation
-
     def guarantee(self) -> Guarantee[R]:
-        """Return the base's guarantee.
-
-        Raises:
-            NotImplied: as for the base.
-        """
+        """Return the base's guarantee, with the map in its derivation."""
         return self.map.applied(self.base.guarantee())
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
@@ -84,7 +73,7 @@ class Featured(Mechanism[R]):
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Projected(Mechanism[R]):
+class Projected(OnBase[R]):
     """Run a learner on projected records, and map its weights back.
 
     Statement: for every fixed matrix the projection acts on one record at a time and keeps blank
@@ -96,8 +85,6 @@ class Projected(Mechanism[R]):
     Args:
         base: a learner of halfspaces, or ``KeslerPerceptron``, with norm None or at least 1.
         projection: a public matrix, such as ``SignProjection(...)``.
-    Outputs:
-        As for the base, with weights for the rows before projecting.
     Raises:
         ParameterError: not a learner and a projection, or widths that do not fit.
     Example:
@@ -127,17 +114,8 @@ class Projected(Mechanism[R]):
         if base.features not in (None, width):
             raise ParameterError("features", base.features, f"None or {width} in the base")
 
-    @property
-    def relation(self) -> R:
-        """Return the neighbouring relation of the base learner."""
-        return self.base.relation
-
     def guarantee(self) -> Guarantee[R]:
-        """Return the base's guarantee.
-
-        Raises:
-            NotImplied: as for the base.
-        """
+        """Return the base's guarantee, with the matrix in its derivation."""
         return self.projection.applied(self.base.guarantee())
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:

@@ -17,8 +17,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant import arguments
-from dpproof.accountant.errors import ParameterError
+from dpproof.accountant import ParameterError, arguments
 
 RECORD_BITS: Final = 24
 STATE_BITS: Final = 28
@@ -42,15 +41,11 @@ def row_width(value: int | None, name: str = "value") -> int | None:
 
 
 def unit_rows(rows: Vectors, bits: int, *, width: int | None = None) -> Vectors:
-    """Scale every row to Euclidean norm 1 and truncate it to multiples of 2^-bits.
+    """Scale finite rows to Euclidean norm 1, and truncate them to integers in units of 2^-bits.
 
-    Args:
-        rows: finite, shape (n, d) with d at most ``WIDEST``.
-        bits: at most 28.
-        width: d, if zeros are left out of the rows; the other integers are the same.
-    Returns:
-        Integers k, as float64 of shape (n, d): row k 2^-bits approximates row / ||row||, and
-        sum k_j^2 <= 2^(2 bits) holds in exact integer arithmetic. A zero row stays zero.
+    The sum of their squares is at most 2^(2 bits), exactly; a zero row stays zero. ``width`` is d,
+    at most ``WIDEST``, where zeros are left out of rows. ``bits`` is at most 28.
+
     Laws: a row of the result depends on that row of the input alone, bit for bit.
     Proof: the largest coordinate, the scaling by a power of two and the truncation are exact; the
         squares are added as integers below 2^62; square root and division are rounded correctly
@@ -65,18 +60,10 @@ def unit_rows(rows: Vectors, bits: int, *, width: int | None = None) -> Vectors:
 
 
 def clipped_rows(rows: Vectors, norm: float, bits: int, *, width: int | None = None) -> Vectors:
-    """Divide every row by ``norm``, shorten it to Euclidean norm 1 if it is longer, and truncate.
+    """Divide rows by ``norm``, shorten those longer than 1, and truncate, as ``unit_rows`` does.
 
-    Args:
-        rows: finite, shape (n, d) with d at most ``WIDEST``.
-        norm: above 0, in the unit of the rows.
-        bits: at most 28.
-        width: as for ``unit_rows``.
-    Returns:
-        Integers k, as float64 of shape (n, d): row k 2^-bits approximates
-        (row / norm) min(1, norm / ||row||), and sum k_j^2 <= 2^(2 bits) holds exactly. A row that
-        is a multiple of norm 2^-bits and no longer than norm, norm a power of two, is kept exactly.
-    Laws: as for ``unit_rows``.
+    The integers approximate (row / norm) min(1, norm / ||row||) 2^bits. A row that is a multiple of
+    norm 2^-bits and no longer than norm, a power of two, is kept exactly.
     """
     _, squares, exponent = _integers(rows, width)
     with np.errstate(over="ignore"):

@@ -42,36 +42,20 @@ _BLOCK: Final = 2 ** (53 - RECORD_BITS - 18)
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Objective:
-    """The logistic losses of one dataset, with the quadratic term.
-
-    Attributes:
-        signed: y x on the grid of ``grid``, integers of norm at most 2^24 in any form of
-            ``on_grid``; a_i is one of them times 2^-24.
-        decay: above 0.
-    """
+    """Logistic losses and a quadratic term; a_i is one of the ``signed`` integers times 2^-24."""
 
     signed: Matrix
     decay: Fraction
 
     def minima(self, tilts: Vectors) -> Vectors:
-        """Minimise F for every tilt, to a gradient of norm at most ``GRADIENT`` where certified.
-
-        Args:
-            tilts: shape (runs, features).
-        Returns:
-            Shape (runs, features); a row that could not be certified in binary64 is nan.
-        """
+        """Minimise F for every tilt, to a gradient of norm <= ``GRADIENT``; nan if unproved."""
         minima = self._newton(tilts)
         for run, tilt in enumerate(tilts):
             minima[run] = self._certified(minima[run], tilt)
         return minima
 
     def _certified(self, point: Vectors, tilt: Vectors) -> Vectors:
-        """Return a point with a gradient that is proved short, near one that seems so, or nan.
-
-        Sums of millions of terms in binary64 mislead Newton's steps; the exact sums of the proof
-        correct them.
-        """
+        """Return a point near one with a gradient proved short, corrected by exact sums, or nan."""
         for _ in range(_CORRECTIONS):
             split = _split(point)
             if split is None:
@@ -86,11 +70,7 @@ class Objective:
         return np.full(len(point), np.nan)
 
     def _newton(self, tilts: Vectors) -> Vectors:
-        """Approximate the minima by Newton steps, halved until the gradient gets shorter.
-
-        Heuristic: the result is certified elsewhere. The gradient's square falls along Newton's
-        direction of a strongly convex function, so that some step shortens it.
-        """
+        """Approximate minima by Newton steps, halved until the gradient gets shorter. Heuristic."""
         points: Vectors = -tilts / (float(self.decay) + self.signed.shape[0] / 4)
         slopes = self._slopes(tilts, points)
         active = np.flatnonzero(np.linalg.norm(slopes, axis=1) > _AIM)
@@ -162,11 +142,7 @@ class Objective:
     def _improved(
         self, tilts: Vectors, points: Vectors, slopes: Vectors, active: Integers, moves: Vectors
     ) -> Integers:
-        """Move every active point by the longest halved step that shortens its gradient.
-
-        Returns:
-            The runs that moved; the others have reached the limits of binary64.
-        """
+        """Move points by the longest halved step that shortens the gradient; return who moved."""
         left = np.arange(active.size)
         before = np.linalg.norm(slopes[active], axis=1)
         for halving in range(_HALVINGS):
@@ -185,14 +161,8 @@ class Objective:
 
         A step is Newton's if that shortens the gradient, else -gradient / (decay + n/4), which
         does: F has no larger curvature. It ends if the multiple of the unit next to the minimum is
-        good enough: (decay + n/4) unit sqrt(features) <= GRADIENT / 2.
-
-        Args:
-            start: anything; nan starts at 0.
-            tilt: exact, one number a feature.
-            unit: the unit of the result.
-        Returns:
-            Integers k, one a feature: the gradient at k unit is at most ``GRADIENT`` long.
+        good enough: (decay + n/4) unit sqrt(features) <= GRADIENT / 2. The result is in units, one
+        a feature; nan in ``start`` stands for 0.
         """
         usable = np.isfinite(start).all()
         point = [round(Fraction(float(x)) / unit) if usable else 0 for x in start]
@@ -231,10 +201,7 @@ class Objective:
     def _ball(
         self, point: Sequence[int], tilt: Sequence[Fraction], unit: Fraction, bits: int
     ) -> tuple[list[Fraction], Fraction, Fraction]:
-        """Approximate the gradient at an exact point, and bound its norm in interval arithmetic.
-
-        Assumption: mpmath's intervals contain what they stand for.
-        """
+        """Enclose the gradient at an exact point; mpmath's intervals are assumed to be right."""
         from mpmath.ctx_iv import MPIntervalContext  # noqa: PLC0415 - only rare minima need it
 
         iv: Any = MPIntervalContext()
@@ -254,13 +221,10 @@ class Objective:
 
 
 def _split(point: Vectors) -> tuple[Vectors, Vectors] | None:
-    """Round a point to high + low, whose products with records are exact in binary64.
+    """Round to high + low, whose products with records are exact in binary64; None if that fails.
 
     High is a multiple of 2^(e - 28) and low of 2^(e - 28 - b), where all coordinates are at most
     2^(e - h) and h, b leave room for the Euclidean norm of as many coordinates as there are.
-
-    Returns:
-        None if the point is not finite, or so wide that binary64 has no room.
     """
     room = (math.isqrt(point.size - 1) + 1).bit_length() if point.size > 1 else 0
     bits = STATE_BITS - 1 - room

@@ -18,20 +18,17 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
+from dpproof.accountant import GDP, L1, L2, DominatingPair, PureDP, compose, post_process
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import NotImplied, ParameterError
 from dpproof.accountant.guarantees.derivation import Attained, Theorem
-from dpproof.accountant.guarantees.dominating_pair import GDP, DominatingPair
 from dpproof.accountant.guarantees.guarantee import Guarantee, applied
-from dpproof.accountant.guarantees.pure_dp import PureDP
 from dpproof.accountant.guarantees.rounding import show
 from dpproof.accountant.pairs.cut_gaussian import FlooredGaussianPair
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.relation import R, ReplaceLabel, ReplaceOne
-from dpproof.accountant.sensitivity import L1, L2
 from dpproof.accountant.side_conditions import PERTURBED_MINIMUM, RANDOM_BITS, SPHERICAL_MINIMUM
-from dpproof.accountant.theorems.composition import compose, post_process
-from dpproof.mechanisms import parameters
+from dpproof.mechanisms import parameters, samplers
 from dpproof.mechanisms.learning.bounded_updates import learned, signed, signs
 from dpproof.mechanisms.learning.grid import Vectors, row_width
 from dpproof.mechanisms.learning.logistic_minimum import GRADIENT, Objective
@@ -42,12 +39,6 @@ from dpproof.mechanisms.noise.gaussian import Gaussian
 from dpproof.mechanisms.noise.laplace import Laplace
 from dpproof.mechanisms.outputs import Outputs
 from dpproof.mechanisms.parameters import named
-from dpproof.mechanisms.samplers import (
-    default_granularity,
-    gaussian_rounded,
-    laplace_rounded,
-    spherical_rounded,
-)
 from dpproof.mechanisms.samplers.rng import Rng
 
 # The noise is rounded to 2^-14 of the default grid. Only the output noise depends on it.
@@ -68,11 +59,8 @@ class Release:
     """The release of a perturbed minimum, in units in which records have norm at most 1.
 
     Attributes:
-        decay: weight of ||w||^2 / 2.
-        scale: of the noise in the linear term.
-        perturb: adds noise of a scale to values and rounds to a grid, exactly.
-        share: the output noise's scale is the sensitivity over this share of the budget.
-        blur: as ``perturb``, for the output noise.
+        scale, perturb: of the noise in the linear term; it is added and rounded to a grid, exactly.
+        share, blur: the output noise's scale is the sensitivity over this share of the budget.
         by_coordinates: true if the output noise asks for an L1 sensitivity, not a Euclidean one.
     """
 
@@ -107,10 +95,10 @@ class Release:
     def draw(self, rows: Matrix, runs: int, rng: Rng) -> Vectors:
         """Release ``runs`` perturbed minima of one dataset, shape (runs, features)."""
         width = rows.shape[1]
-        grain = default_granularity(self.scale) / _FINER
+        grain = samplers.default_granularity(self.scale) / _FINER
         steps = self.perturb(np.zeros((runs, width)), self.scale, grain, rng)
         scale = self.output_scale(width)
-        out = default_granularity(scale) / _FINER
+        out = samplers.default_granularity(scale) / _FINER
         self._ends(width, out)
         objective = Objective(rows, self.decay)
         minima = objective.minima(on_grid(steps, grain))
@@ -124,7 +112,7 @@ class Release:
 
     def output_scale(self, width: int) -> Fraction:
         """Return the scale of the output noise: it hides twice the radius r."""
-        grain = default_granularity(self.scale) / _FINER
+        grain = samplers.default_granularity(self.scale) / _FINER
         radius = (GRADIENT + grain / 2 * _root_up(width)) / self.decay
         return 2 * radius * (_root_up(width) if self.by_coordinates else 1) / self.share
 
@@ -172,12 +160,9 @@ class PureLogisticObjective(Mechanism[R]):
 
     Args:
         epsilon: nats.
-        regulariser, norm, relation, features: as for ``LogisticObjective``.
-    Outputs:
-        A record with fields ``stopped`` (False), ``steps`` (1) and ``weights``, shape (features,).
+        regulariser, norm, relation, features: as for ``LogisticObjective``, as are outputs.
     Raises:
-        ParameterError: a parameter outside its domain, a regulariser that is too small included; on
-            release, data that is not labelled rows.
+        ParameterError: as for ``BatchPerceptron``; a regulariser that is too small.
     Example:
         >>> from dpproof.accountant import AddRemove
         >>> from dpproof.mechanisms import LogisticObjective
@@ -244,7 +229,7 @@ class PureLogisticObjective(Mechanism[R]):
             scale=1 / self._noise,
             perturb=_spherical,
             share=self.epsilon * _PURE_OUTPUT_SHARE,
-            blur=laplace_rounded,
+            blur=samplers.laplace_rounded,
             by_coordinates=True,
         )
         return release.runs(datasets, count, rng, norm=self.norm, features=self.features)
@@ -253,7 +238,7 @@ class PureLogisticObjective(Mechanism[R]):
 def _spherical(values: Vectors, size: Fraction, grain: Fraction, rng: Rng) -> NDArray[Any]:
     """Draw spherical noise in the shape of the values, which are zeros."""
     runs, width = values.shape
-    return spherical_rounded(size, grain, width, runs, rng)
+    return samplers.spherical_rounded(size, grain, width, runs, rng)
 
 
 MECHANISM_LOGISTIC_OBJECTIVE: Final = Theorem(
@@ -296,7 +281,6 @@ class LogisticObjective(Mechanism[R]):
         regulariser: weight of ||w||^2 / 2, in squared data units.
         norm: rows are clipped to this Euclidean norm, in data units. None scales every row to
             norm 1.
-        relation: the neighbouring relation.
         features: the width of a row; None takes it from the array.
     Outputs:
         A record with fields ``stopped`` (False), ``steps`` (1) and ``weights``, shape (features,).
@@ -330,11 +314,7 @@ class LogisticObjective(Mechanism[R]):
         relation: R,
         features: int | None = None,
     ) -> PureLogisticObjective[R]:
-        """Return the learner of the same objective with spherical noise, which is epsilon-DP.
-
-        Raises:
-            ParameterError: as for ``PureLogisticObjective``.
-        """
+        """Return the learner of the same objective with spherical noise, which is epsilon-DP."""
         parameters: dict[str, Any] = {"epsilon": epsilon, "regulariser": regulariser, "norm": norm}
         return PureLogisticObjective(**parameters, relation=relation, features=features)
 
@@ -352,10 +332,8 @@ class LogisticObjective(Mechanism[R]):
     def guarantee(self) -> Guarantee[R]:
         """Return (norm / sigma)-GDP: the exact minimum composes with the hidden difference from it.
 
-        It is a dominating pair if the regulariser is below ``free_regulariser``.
-
-        Raises:
-            NotImplied: it is, and the relation replaces records or labels.
+        It is a dominating pair if the regulariser is below ``free_regulariser``, and raises
+        NotImplied if then records or labels are replaced.
         """
         difference = Gaussian(sigma=1 / self._output_share, sensitivity=L2(1, self.relation))
         joint = compose(self._minimum(), difference.guarantee())
@@ -408,9 +386,9 @@ class LogisticObjective(Mechanism[R]):
         release = Release(
             decay=self.regulariser / bound**2,
             scale=self.sigma / bound,
-            perturb=gaussian_rounded,
+            perturb=samplers.gaussian_rounded,
             share=self._output_share,
-            blur=gaussian_rounded,
+            blur=samplers.gaussian_rounded,
             by_coordinates=False,
         )
         return release.runs(datasets, count, rng, norm=self.norm, features=self.features)

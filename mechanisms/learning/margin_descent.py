@@ -11,14 +11,11 @@ from typing import Final, final
 import numpy as np
 from attrs import field, frozen
 
-from dpproof.accountant import arguments as check
+from dpproof.accountant import Guarantee, ParameterError, arguments as check, post_process
 from dpproof.accountant.arguments import Number
-from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.guarantees.rounding import sqrt_up
 from dpproof.accountant.relation import AddRemove, R, ZeroOut
 from dpproof.accountant.sensitivity import L2, L2Contribution
-from dpproof.accountant.theorems.composition import post_process
 from dpproof.accountant.theorems.parallel import parallel_positions
 from dpproof.accountant.theorems.subsampling import repeated_positions
 from dpproof.mechanisms import parameters
@@ -55,9 +52,8 @@ _SQUARES: Final = 5.645
 class MarginDescent(SumLearner[R]):
     """Learn a halfspace by noisy subgradient steps on the hinge loss max(0, 1 - y <w, x> / margin).
 
-    Map every row, clip it to ``norm``, start from w = 0, and ``steps`` times add up y x over
-    all records with y <w, x> < margin, add N(0, sigma^2 I), and move w by a constant times the
-    noisy sum. Nothing is projected on a ball.
+    Map every row, clip it to ``norm``, start from w = 0, and ``steps`` times add up y x over all
+    records with y <w, x> < margin, and move w by a constant times that sum plus N(0, sigma^2 I).
 
     Statement: one record moves a sum by at most C = norm, by 2 C under replace-one and
         replace-label, for every map, as rows are clipped after mapping. With
@@ -81,15 +77,14 @@ class MarginDescent(SumLearner[R]):
         average: whether the weights are the mean of all states, w = 0 included, or the last state.
         features: the width of a row; None takes it from the map or the array.
     Outputs:
-        A record with fields ``stopped`` (False), ``steps`` and ``weights``: for rows before
-        mapping if the map is linear, else for mapped rows.
+        A record with ``stopped`` (False), ``steps`` and ``weights``, for mapped rows if the map is
+        not linear.
     Raises:
         ParameterError: as for ``BatchPerceptron``.
     Example:
         >>> from dpproof.accountant import ReplaceOne
-        >>> learner = MarginDescent(
-        ...     margin=0.125, norm=1, steps=100, mu=0.25, relation=ReplaceOne()
-        ... )
+        >>> given = {"margin": 0.125, "norm": 1, "relation": ReplaceOne()}
+        >>> learner = MarginDescent(**given, steps=100, mu=0.25)
         >>> learner.guarantee().mu, learner.sigma
         (Fraction(1, 4), Fraction(80, 1))
     """
@@ -122,10 +117,7 @@ class MarginDescent(SumLearner[R]):
 
     @property
     def sigma(self) -> Fraction:
-        """Return the standard deviation of the noise on a sum.
-
-        It is sensitivity sqrt(steps) / mu, rounded up.
-        """
+        """Return the noise's deviation on a sum: sensitivity sqrt(steps) / mu, rounded up."""
         return sqrt_up(self.sensitivity**2 * self.steps / self.mu**2)
 
     def sums(self) -> NoisySums[R]:
@@ -142,15 +134,12 @@ class MarginDescent(SumLearner[R]):
             width of mapped rows, and n = ``records`` of the learner, at or above the true number; c
             is 1 for the mean state, and 1 + H/2 with H = 1 + 1/2 + ... + 1/T for the last one. With
             ``failure`` the last state has the bound of Theorem 2' with that probability missed.
+            The mean state has no such bound, and refuses it.
         Source: proofs/theory/margins.md, Theorems 2 and 2'.
-        Raises:
-            ParameterError: ``failure`` of the mean state, which has no such bound.
         Example:
             >>> from dpproof.accountant import ReplaceOne
-            >>> learner = MarginDescent(
-            ...     margin=0.5, norm=1, steps=10_000, mu=1, relation=ReplaceOne()
-            ... )
-            >>> round(learner.excess(records=1_000, width=4))
+            >>> given = {"margin": 0.5, "norm": 1, "mu": 1, "relation": ReplaceOne()}
+            >>> round(MarginDescent(**given, steps=10_000).excess(records=1_000, width=4))
             22
         """
         size, s = self.records or records, float(self.sigma / self.margin)
@@ -261,22 +250,13 @@ class PhasedHinge(Mechanism[R]):
     Outputs:
         A record with fields ``stopped`` (False), ``steps`` (phases) and ``weights``.
     Raises:
-        ParameterError: a parameter outside its domain; on release, data that is not labelled rows,
-            of another size than ``records``, or fewer than 4. A record that is not finite, or whose
-            label is neither 1 nor -1, makes no step.
+        ParameterError: as for ``BatchPerceptron``; data of another size, or below 4 records.
     Example:
         >>> from dpproof.accountant import ReplaceOne
-        >>> learner = PhasedHinge(margin=0.1, norm=1, mu=0.1, relation=ReplaceOne())
-        >>> float(learner.guarantee().mu)
+        >>> given = {"margin": 0.1, "norm": 1, "mu": 0.1, "relation": ReplaceOne()}
+        >>> float(PhasedHinge(**given).guarantee().mu)
         0.1
-        >>> other = PhasedHinge(
-        ...     margin=0.1,
-        ...     norm=1,
-        ...     mu=0.1,
-        ...     sampling="with-replacement",
-        ...     records=10_000,
-        ...     relation=ReplaceOne(),
-        ... )
+        >>> other = PhasedHinge(**given, sampling="with-replacement", records=10_000)
         >>> other.guarantee().epsilon(delta=1e-6).upper > 3 * 0.397
         True
     """
@@ -353,10 +333,7 @@ class PhasedHinge(Mechanism[R]):
         return learned(np.zeros(count, dtype=np.bool_), np.full(count, len(sizes)), weights)
 
     def _order(self, size: int, steps: int, count: int, rng: Rng) -> Integers:
-        """Draw the positions of every run's steps.
-
-        Privacy needs only that their law is public.
-        """
+        """Draw the positions of every run's steps; privacy needs only that their law is public."""
         if self.sampling == _REPLACEMENT:
             return np.asarray(uniform_below(size, count * steps, rng), dtype=np.int64).reshape(
                 count, steps
@@ -365,9 +342,7 @@ class PhasedHinge(Mechanism[R]):
         return np.asarray(keys.argsort(axis=1, kind="stable")[:, :steps])
 
     def _pass(self, size: int, phase: int) -> SmoothedPass:
-        """Run one phase for w norm and rows / norm.
-
-        Their product is that of w and rows.
+        """Run one phase for w norm and rows / norm, whose product is that of w and rows.
 
         The ball has twice the radius of the reference; smoothness and rate are those of the paper:
         rate <= 2/smoothness at once, as it is a quarter of 1/smoothness in the first phase.
@@ -397,15 +372,11 @@ _UNIT: Final = Fraction(1, 2**53)
 class SmoothedPass:
     """Steps w <- P(w - rate gradient) over some records z = y x of norm at most 1, one each.
 
-    The loss is the Moreau envelope of max(0, 1 - <w, z>/margin), with c = smoothness/||z||^2 and
-    a = <w, z>: 0 from a = margin on, (c/2)(margin - a)^2 next to it, and linear of slope 1/margin
+    The loss is the Moreau envelope of max(0, 1 - <w, z>/margin), with c = smoothness/||z||^2 and a
+    = <w, z>: 0 from a = margin on, (c/2)(margin - a)^2 next to it, and linear of slope 1/margin
     beyond margin - 1/(margin c). It is (1/margin)-Lipschitz, ``smoothness``-smooth and convex.
-
-    Attributes:
-        margin: above 0.
-        smoothness: above 0.
-        rate: of a step, at most 2/smoothness, at which steps are non-expansive.
-        radius: of the ball that P projects on.
+    Steps are non-expansive, as the rate is at most 2/smoothness; P projects on the ball of
+    ``radius``.
     """
 
     margin: Fraction
@@ -427,13 +398,7 @@ class SmoothedPass:
         return sides * slope + 2 * steps * rounded
 
     def run(self, start: Vectors, signed: Vectors, order: Integers) -> Vectors:
-        """Return the mean state of each run after its steps.
-
-        Args:
-            start: shape (runs, width), inside the ball.
-            signed: y x on the grid, in units of 2^-24, shape (records, width).
-            order: the records of each run's steps, shape (runs, steps), at least one step.
-        """
+        """Return each run's mean state after the steps of its order; ``signed`` is on the grid."""
         squares = np.square(signed).sum(axis=1) * 4.0**-RECORD_BITS
         curve = self.smoothness / np.where(squares > 0, squares, 1.0)
         states, total = start.copy(), np.zeros_like(start)

@@ -15,15 +15,7 @@ from numpy.typing import NDArray
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.relation import R
 from dpproof.mechanisms import parameters
-from dpproof.mechanisms.learning.bounded_updates import (
-    Adding,
-    Contributions,
-    NoisySums,
-    StepLearner,
-    SumLearner,
-    mistakes_of_coordinates,
-    mistakes_within,
-)
+from dpproof.mechanisms.learning import bounded_updates
 from dpproof.mechanisms.learning.grid import (
     PRODUCT_BITS,
     RECORD_BITS,
@@ -44,7 +36,7 @@ _UNREACHABLE = 2
 
 
 @frozen(kw_only=True, repr=False, field_transformer=named)
-class Perceptron(StepLearner[R], ABC):
+class Perceptron(bounded_updates.StepLearner[R], ABC):
     """A learner that adds up margin mistakes with Gaussian noise, a fixed number of times."""
 
     margin: Fraction = field(converter=parameters.non_negative)
@@ -65,10 +57,10 @@ class Perceptron(StepLearner[R], ABC):
         """Return a bound of the squared norm of one record's contribution, in units of norm^2."""
 
     @final
-    def sums(self) -> NoisySums[R]:
+    def sums(self) -> bounded_updates.NoisySums[R]:
         """Return the noisy sums that a run releases, with a bound of one record's contribution."""
         bound = self._squared_bound()
-        sums = StepLearner.sums(self)
+        sums = bounded_updates.StepLearner.sums(self)
         return replace(sums, squared_bound=bound, stop=self.stop, iterates=self.iterates)
 
     @final
@@ -82,53 +74,46 @@ class Perceptron(StepLearner[R], ABC):
 class BatchPerceptron(Perceptron[R]):
     """Learn a halfspace: add up the margin mistakes of a sample, with Gaussian noise, T times.
 
-    Start from w = 0. In every step draw a sample, find its records with
-    y <w / ||w||, x> <= margin (all of them if w = 0), and add the sum of their y x and
-    N(0, sigma^2 I) to w. Every noisy sum is paid for, so every state may be released.
+    Start from w = 0. In every step draw a sample, and add to w the sum of y x over its records with
+    y <w / ||w||, x> <= margin (all of them if w = 0) and N(0, sigma^2 I). Every noisy sum is paid
+    for, so every state may be released.
 
     Statement: one record moves the sum of a step by at most ``norm`` in Euclidean norm, twice that
         under replace-one, whatever was released before. With rate 1 the run is mu-GDP with
         mu = sqrt(steps) sensitivity / sigma; below 1 it is dominated by the pair of one
         Poisson-sampled Gaussian sum, ``steps`` times.
-    Source: the algorithm is Ghazi, Kumar, Manurangsi & Nguyen, "Robust and Private Learning of
-        Halfspaces", arXiv:2011.14580, Algorithm 1; without a test as in their experiments;
-        the accounting is Theorem A of proofs/theory/learners.md.
+    Source: Ghazi, Kumar, Manurangsi & Nguyen, arXiv:2011.14580, Algorithm 1; the accounting is
+        Theorem A of proofs/theory/learners.md.
 
     Args:
         margin: at least 0, in data units: a record less far inside its halfspace is a mistake.
         steps: T, fixed in advance.
         sigma: standard deviation of the noise on a sum, in data units, in [2^-300, 2^300].
-        rate: every record is in a sample independently with this probability, in (0, 1]; 1 takes
-            all records. It has to be a constant: under add-remove the number of records is
-            private, and a rate computed from it would leak it.
+        rate: every record is in a sample independently with this probability, in (0, 1]. It has to
+            be a constant: computed from the number of records, which is private, it leaks that.
         norm: rows are clipped to this Euclidean norm, in data units. None scales every row to
             norm 1; the margin is then the cosine of an angle.
-        relation: the neighbouring relation.
         stop: a test that may end the run before its last step, or ``ChooseIterate``; None makes
             all steps. All steps are paid for.
-        average: whether the weights of a run that was not stopped are the mean of the last half of
-            its states, or the last one; neither costs anything. A stopped run returns the state
-            that its test approved.
+        average: whether the weights are the mean of the last half of the states, or the last; of a
+            stopped run they are the state that its test approved. Neither costs anything.
         features: the width of a row; None takes it from the array.
         batch: fixed-size samples in place of Poisson ones, under replace-one only: every step takes
             a fresh uniform subset of exactly ``sample_size`` of the ``population_size`` records.
         margin_norm: ``"l2"``, or ``"linf"`` to learn from every record that is called otherwise if
-            its coordinates move by ``margin``: those with y <w, x> <= margin ||w||_1. Which records
-            are mistakes depends on the state and the record alone, so it costs nothing.
+            its coordinates move by ``margin``: those with y <w, x> <= margin ||w||_1.
         iterates: whether to release the state after every step as well, which costs nothing.
     Outputs:
-        A record with fields ``stopped``, ``steps`` (made before it stopped, or the number of the
-        state picked) and ``weights`` of shape (features,); if asked for also ``iterates`` of shape
-        (steps, features), nan from the step on at which a run stopped.
+        A record with ``stopped``, ``steps`` (made before it stopped, or the number of the state
+        picked), ``weights`` and, if asked for, ``iterates``, nan from where a run stopped.
     Raises:
         ParameterError: a parameter outside its domain; on release, data that is not labelled rows.
             A record that is not finite, or whose label is neither 1 nor -1, contributes nothing.
         NotImplied: on guarantee, a Laplace test on samples under replace-one.
     Example:
         >>> from dpproof.accountant import AddRemove
-        >>> learner = BatchPerceptron(
-        ...     margin=0.1, steps=100, sigma=40, features=2, relation=AddRemove()
-        ... )
+        >>> given = {"margin": 0.1, "features": 2, "relation": AddRemove()}
+        >>> learner = BatchPerceptron(**given, steps=100, sigma=40)
         >>> learner.guarantee().mu
         Fraction(1, 4)
         >>> learner.release([([0.6, 0.8], 1), ([-1.0, 0.0], -1)]).weights.shape
@@ -139,11 +124,11 @@ class BatchPerceptron(Perceptron[R]):
         """Return 1: a mistake contributes y x, of norm at most ``norm``."""
         return 1
 
-    def _contributions(self, records: GridRecords) -> Contributions:
+    def _contributions(self, records: GridRecords) -> bounded_updates.Contributions:
         margin = self._relative_margin()
         if self.margin_norm == "linf":
-            return mistakes_of_coordinates(records, float(margin))
-        return mistakes_within(records, float(math.floor(margin * 2**PRODUCT_BITS)))
+            return bounded_updates.mistakes_of_coordinates(records, float(margin))
+        return bounded_updates.mistakes_within(records, float(math.floor(margin * 2**PRODUCT_BITS)))
 
 
 @final
@@ -167,16 +152,13 @@ class KeslerPerceptron(Perceptron[R]):
         margin, steps, sigma, rate, norm, relation, stop, average, features, batch, iterates,
             margin_norm: as for ``BatchPerceptron``, with differences of two classes' weights.
     Outputs:
-        A record with fields ``stopped``, ``steps``, ``weights`` of shape (k, features); if asked
-        for also ``iterates`` of shape (steps, k, features).
+        As of ``BatchPerceptron``, with ``weights`` of shape (k, features).
     Raises:
-        ParameterError: a parameter outside its domain; on release, data that is not labelled rows.
-            A record that is not finite, or of an unknown class, contributes nothing.
+        ParameterError: as for ``BatchPerceptron``.
     Example:
         >>> from dpproof.accountant import AddRemove
-        >>> learner = KeslerPerceptron(
-        ...     classes=3, margin=0.1, steps=50, sigma=40, features=2, relation=AddRemove()
-        ... )
+        >>> given = {"margin": 0.1, "features": 2, "relation": AddRemove()}
+        >>> learner = KeslerPerceptron(**given, classes=3, steps=50, sigma=40)
         >>> round(float(learner.guarantee().mu), 6)
         0.25
         >>> learner.release([([0.6, 0.8], 2), ([-1.0, 0.0], 0)]).weights.shape
@@ -193,7 +175,7 @@ class KeslerPerceptron(Perceptron[R]):
         """Return the class numbers that the labels are."""
         return class_numbers(labels, self.classes)
 
-    def _contributions(self, records: GridRecords) -> Contributions:
+    def _contributions(self, records: GridRecords) -> bounded_updates.Contributions:
         limit = float(self._relative_margin() * 2**RECORD_BITS)
         order = 1 if self.margin_norm == "linf" else 2
         return _Mistakes(records, self.classes, limit, order)
@@ -201,15 +183,8 @@ class KeslerPerceptron(Perceptron[R]):
 
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class _Mistakes(Contributions):
-    """Records that a rival class wins, or nearly.
-
-    Attributes:
-        grid: the records.
-        classes: the number of classes.
-        limit: the margin in units of 2^-24.
-        order: of the norm of differences of weights, 1 or 2.
-    """
+class _Mistakes(bounded_updates.Contributions):
+    """Records that a rival class wins, or within a limit in 2^-24 of a norm of the order 1 or 2."""
 
     grid: GridRecords
     classes: int
@@ -220,11 +195,10 @@ class _Mistakes(Contributions):
     def shape(self) -> tuple[int, ...]:
         return (self.classes, self.grid.vectors.shape[1])
 
-    def at(self, states: Vectors) -> Adding:
-        """Return what adds up the mistakes: a product for all scores, and one for the sums.
+    def at(self, states: Vectors) -> bounded_updates.Adding:
+        """Return what adds up the mistakes: scores are exact integers, one product for all.
 
-        Scores are exact integers. From there to the rival every operation acts on one record's
-        numbers alone and rounds correctly.
+        From there on every operation acts on one record's numbers alone and rounds correctly.
         """
         runs = len(states)
         stacked = unit_rows(states.reshape(runs, -1), STATE_BITS)
@@ -266,7 +240,7 @@ def _distances(directions: Vectors, order: int) -> Vectors:
 
 @final
 @frozen(kw_only=True, repr=False, field_transformer=named)
-class MeanHalfspace(SumLearner[R]):
+class MeanHalfspace(bounded_updates.SumLearner[R]):
     """Learn a halfspace from the noisy sum of y x over all records, released once.
 
     A perceptron of margin norm or more makes every record a mistake in every step, so it is this
@@ -292,10 +266,12 @@ class MeanHalfspace(SumLearner[R]):
     norm: Fraction | None = field(default=Fraction(1), converter=parameters.optional_scale)
     average: bool = field(init=False, default=False)
 
-    def sums(self) -> NoisySums[R]:
+    def sums(self) -> bounded_updates.NoisySums[R]:
         """Return the one noisy sum that a run releases."""
-        return NoisySums(steps=1, sigma=self.sigma, norm=self._unit, relation=self.relation)
+        return bounded_updates.NoisySums(
+            steps=1, sigma=self.sigma, norm=self._unit, relation=self.relation
+        )
 
-    def _contributions(self, records: GridRecords) -> Contributions:
+    def _contributions(self, records: GridRecords) -> bounded_updates.Contributions:
         """Return the contributions of all records, whatever the state."""
-        return mistakes_within(records, np.inf)
+        return bounded_updates.mistakes_within(records, np.inf)

@@ -129,7 +129,6 @@ class GridRecords:
 
     Attributes:
         vectors: integers as floats, shape (n, d); row norms are at most 2^24. Sparse if rows are.
-        classes: class numbers, shape (n,).
         positions: the position of each of them in the data, increasing.
         total: the number of records of the data, with those left out.
     """
@@ -179,18 +178,16 @@ def on_grid(
     """Read labelled records, and put each on the grid in units of the norm bound.
 
     A record contributes nothing, and is left out, if a number of it is nan or infinite, its width
-    is wrong, its label is unknown, or its row is zero on the grid: that is also what a blank record
-    looks like. No record raises an error; the shapes of whole arrays do.
+    is wrong, its label is unknown, or its row is zero on the grid, as a blank one's is. No record
+    raises an error; the shapes of whole arrays do. What becomes of one does not depend on the
+    others.
 
     Args:
-        data: ``Records``, a pair (X, y) of arrays, an array of shape (records, features + 1) whose
-            last column is the label, or a sequence of pairs (x, y).
+        data: as ``_DATA`` says; the label is the last column of an array.
         encode: from labels to class numbers, -1 if unknown; one label at a time.
         norm: rows are clipped to this Euclidean norm; None scales every row to norm 1.
-        features: the width of a row; None takes the width of the array, which is public.
-        compact: whether sparse rows give sparse vectors, and others float32, which has 24 bits;
-            all integers are the same.
-    Laws: what becomes of one record does not depend on the others, bit for bit.
+        features: the width of a row; None takes that of the array, which is public.
+        compact: keep sparse rows sparse and others in float32, which holds all the integers.
     """
     pieces = data.pieces() if isinstance(data, Blocks) else [data]
     total, ready, vectors, classes, positions = 0, 0, None, [], []
@@ -266,12 +263,7 @@ def class_numbers(labels: Vectors, classes: int) -> Integers:
 
 
 def as_records(data: object, features: int | None) -> Records:
-    """Return the data in one form, as real numbers; a malformed pair of a sequence becomes nan.
-
-    Args:
-        data: as for ``on_grid``.
-        features: the width of a row; needed for a sequence of pairs.
-    """
+    """Return data of ``on_grid`` in one form; a malformed pair of a sequence becomes nan."""
     if isinstance(data, Records):
         return data
     if isinstance(data, tuple) and len(data) == 2 and getattr(data[0], "ndim", 0) == 2:

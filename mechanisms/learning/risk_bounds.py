@@ -9,25 +9,22 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, final
+from typing import Any, Final, final
 
 import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
-from dpproof.accountant import AddRemove, arguments as check
+from dpproof.accountant import GDP, L2, AddRemove, ParameterError, arguments as check
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.arithmetic.crossing import bisect
-from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.guarantees.dominating_pair import GDP
 from dpproof.accountant.guarantees.rounding import floats_around
 from dpproof.accountant.relation import R, Relation, ReplaceLabel, ReplaceOne
-from dpproof.accountant.sensitivity import L2
 from dpproof.accountant.theorems.composition import compose_gdp
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.combinators.composed import FollowUp
 from dpproof.mechanisms.learning.maps.feature_map import FeatureMap, map_or_none
-from dpproof.mechanisms.learning.perceptron import BatchPerceptron, KeslerPerceptron
+from dpproof.mechanisms.learning.perceptron import BatchPerceptron, KeslerPerceptron, Perceptron
 from dpproof.mechanisms.noise.gaussian import Gaussian
 from dpproof.mechanisms.outputs import Outputs
 from dpproof.mechanisms.parameters import named
@@ -83,8 +80,6 @@ class NoisyCount:
         relation: replace-one or replace-label. Under zero-out blanks count as records and are no
             mistakes, and under add-remove n is private.
         selected: the number of noisy scores that the released one was chosen from, at least 1.
-    Raises:
-        ParameterError: an argument outside its domain, or another relation.
     Example:
         >>> count = NoisyCount(value=500, sigma=10, records=10_000, relation=ReplaceOne())
         >>> round(count.at_most(failure=0.025), 1)
@@ -124,12 +119,8 @@ def finite_class_risk(count: NoisyCount, *, candidates: int, failure: Number = 0
         cover from a public seed is such a set, one made of the training features is not.
     Source: Chernoff's bound and a union bound; proofs/theory/margins.md, section 7.
 
-    Args:
-        count: of mistakes on the training records.
-        candidates: their number, such as a cover's size.
-        failure: half for the noise, half for the sample.
-    Raises:
-        ParameterError: an argument outside its domain.
+    The count is of mistakes in training; half of ``failure`` is for the noise, half for the sample.
+
     Example:
         >>> count = NoisyCount(value=500, sigma=0, records=10_000, relation=ReplaceOne())
         >>> round(finite_class_risk(count, candidates=10**6, failure=0.1).risk, 4)
@@ -154,12 +145,8 @@ def halfspace_risk(count: NoisyCount, *, dimension: int, failure: Number = 0.05)
     Source: Vapnik & Chervonenkis' relative deviations; Cover's count with ties is Theorem 3 of the
         review in proofs/theory/margins.md, section 7. Sharper than kl and 2 err + 5A/n there.
 
-    Args:
-        count: of mistakes on the training records.
-        dimension: k, of the space of (mapped) rows in which the halfspace is.
-        failure: half for the noise, half for the sample.
-    Raises:
-        ParameterError: an argument outside its domain.
+    The dimension k is that of (mapped) rows; all else is as for ``finite_class_risk``.
+
     Example:
         >>> count = NoisyCount(value=500, sigma=0, records=10_000, relation=ReplaceOne())
         >>> round(halfspace_risk(count, dimension=10, failure=0.1).risk, 3)
@@ -184,11 +171,6 @@ def holdout_risk(count: NoisyCount, *, failure: Number = 0.05) -> RiskBound:
         not resolve, it is ``finite_class_risk`` with one candidate.
     Source: Clopper & Pearson, Biometrika 26 (1934); proofs/theory/margins.md, section 7.
 
-    Args:
-        count: of mistakes on the held-out records.
-        failure: of the bound.
-    Raises:
-        ParameterError: an argument outside its domain.
     Example:
         >>> count = NoisyCount(value=50, sigma=5, records=1_000, relation=ReplaceOne())
         >>> round(holdout_risk(count).risk, 3)
@@ -240,8 +222,6 @@ def margin_risk(
         norm: of mapped rows.
         margin: of the ramp, fixed in advance.
         failure: half for the noise, half for the sample.
-    Raises:
-        ParameterError: an argument outside its domain.
     Example:
         >>> ramps = NoisyCount(value=500, sigma=10, records=100_000, relation=ReplaceOne())
         >>> round(margin_risk(ramps, weight_norm=1, norm=1, margin=0.1).risk, 3)
@@ -277,14 +257,8 @@ def relative_margin_risk(
     Source: proofs/theory/margins.md, section 10; the form of Cortes, Mohri & Suresh, ICML 2021,
         as used by Bassily, Mohri & Suresh, arXiv:2204.10376, with constants of ours.
 
-    Args:
-        margins: the noisy count of records with y <w, x> <= margin, of training.
-        weight_norm: of the released weights, in the space of mapped rows.
-        norm: of mapped rows.
-        margin: fixed in advance.
-        failure: half for the noise, half for the sample.
-    Raises:
-        ParameterError: an argument outside its domain.
+    The count is of training records; other arguments are as for ``margin_risk``.
+
     Example:
         >>> count = NoisyCount(value=500, sigma=10, records=100_000, relation=ReplaceOne())
         >>> bound = relative_margin_risk(count, weight_norm=1, norm=1, margin=0.25)
@@ -316,11 +290,8 @@ def cover_count(*, dimension: int, points: int) -> float:
     Statement: any N points have at most 2 sum_{i<k} C(N - 1, i) patterns (1{<w, z> <= 0}), w != 0.
     Source: Cover (1965); with ties and repeats proofs/theory/margins.md, section 7.
 
-    Args:
-        dimension: k.
-        points: N.
-    Raises:
-        ParameterError: not counts.
+    The dimension is k, and points are N.
+
     Example:
         >>> round(cover_count(dimension=10, points=20_000), 1)
         77.0
@@ -415,13 +386,11 @@ class NoisyMistakes(FollowUp[R]):
             an upper end of the sum of ramps that ``margin_risk`` takes. Of several classes two
             scores are as near as for ``KeslerPerceptron``.
         map: the public map whose features the weights are for; None takes the rows as they are.
-        relation: the neighbouring relation.
     Outputs:
-        A noisy number of mistakes for each output of a learner; with ``report_sigma`` two.
+        A noisy number of mistakes for each output of a learner; with ``report_sigma`` two. A record
+        that is not finite, or of an unknown label, is no mistake, nor is a row of zeros.
     Raises:
-        ParameterError: a parameter outside its domain; on release, outputs without ``weights``, or
-            data that is not labelled rows as wide as they are. A record that is not finite, or of
-            an unknown label, is no mistake, nor is a row of zeros.
+        ParameterError: on release, outputs without ``weights``, or rows of another width.
     Example:
         >>> NoisyMistakes(sigma=20, relation=AddRemove()).guarantee().mu
         Fraction(1, 20)
@@ -459,29 +428,18 @@ class NoisyMistakes(FollowUp[R]):
 def mistakes(
     weights: NDArray[np.float64], data: object, *, margin: Number = 0
 ) -> NDArray[np.int64]:
-    """Count the records that each of some models gets wrong, exactly; it is private.
+    """Count the records that each of some models gets wrong, or within a margin; it is private.
 
-    Args:
-        weights: shape (models, features) for labels +1 and -1, or (models, classes, features).
-        data: labelled rows, in any form that learners take.
-        margin: records within it are counted, too.
-    Laws: removing a record lowers a count by 1 if the model gets it wrong, else by 0.
+    Weights have shape (models, features) for labels +1 and -1, or (models, classes, features).
+    Removing a record lowers a count by 1 if the model gets it wrong, else by 0.
     """
-    features = weights.shape[-1]
-    if weights.ndim == 2:
-        contributions = BatchPerceptron(
-            margin=margin, steps=1, sigma=1, norm=None, features=features, relation=AddRemove()
-        ).contributions(data)
-    else:
-        contributions = KeslerPerceptron(
-            classes=weights.shape[1],
-            margin=margin,
-            steps=1,
-            sigma=1,
-            norm=None,
-            features=features,
-            relation=AddRemove(),
-        ).contributions(data)
+    given: dict[str, Any] = {"margin": margin, "features": weights.shape[-1], "norm": None}
+    given |= {"steps": 1, "sigma": 1, "relation": AddRemove()}
+    two = weights.ndim == 2
+    learner: Perceptron[Any] = (
+        BatchPerceptron(**given) if two else KeslerPerceptron(classes=weights.shape[1], **given)
+    )
+    contributions = learner.contributions(data)
     size = max(1, contributions.records * int(np.prod(weights.shape[1:-1])))
     batch = max(1, _ENTRIES // size)
     parts = [

@@ -14,12 +14,7 @@ from numpy.typing import NDArray
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.relation import R
 from dpproof.mechanisms import parameters
-from dpproof.mechanisms.learning.bounded_updates import (
-    Adding,
-    Contributions,
-    NoisySums,
-    StepLearner,
-)
+from dpproof.mechanisms.learning import bounded_updates
 from dpproof.mechanisms.learning.grid import RECORD_BITS, STATE_BITS, Integers, Vectors, unit_rows
 from dpproof.mechanisms.learning.records import (
     SEVERAL_CLASSES,
@@ -45,13 +40,12 @@ _SERIES: Final = [math.log(2) ** k / math.factorial(k) for k in range(9)]
 
 @final
 @frozen(kw_only=True, repr=False, field_transformer=named)
-class SoftmaxDescent(StepLearner[R]):
+class SoftmaxDescent(bounded_updates.StepLearner[R]):
     """Learn multinomial logistic regression by noisy gradient steps, all classes in one chain.
 
-    Start from w = 0, one vector a class. In every step add up (e_y - p) x' over the records, or
-    over a sample of them, with p the softmax of their scores, and add N(0, sigma^2 I). Then
-    subtract regulariser w and the mean over the classes, and move w by radius / (norm sqrt(t)) in
-    that direction, in step t. So no step depends on the number of records.
+    Start from w = 0, one vector a class. In step t add up (e_y - p) x' over a sample, p the softmax
+    of a record's scores, and N(0, sigma^2 I); subtract regulariser w and the mean over the classes;
+    and move w by radius / (norm sqrt(t)) in that direction, whatever the number of records.
 
     Statement: one record moves the stacked sum of a step by at most sqrt(2) ``norm`` in Euclidean
         norm, twice that under replace-one, whatever was released before. The first is attained,
@@ -68,14 +62,11 @@ class SoftmaxDescent(StepLearner[R]):
     Outputs:
         A record with fields ``stopped`` (False), ``steps`` and ``weights``, shape (k, features).
     Raises:
-        ParameterError: a parameter outside its domain; on release, data that is not labelled rows,
-            or more than 2^25 records. A record that is not finite, or of an unknown class,
-            contributes nothing.
+        ParameterError: as for ``BatchPerceptron``, or more than 2^25 records.
     Example:
         >>> from dpproof.accountant import AddRemove
-        >>> learner = SoftmaxDescent(
-        ...     classes=3, steps=50, sigma=40, features=2, relation=AddRemove()
-        ... )
+        >>> given = {"steps": 50, "sigma": 40, "features": 2, "relation": AddRemove()}
+        >>> learner = SoftmaxDescent(**given, classes=3)
         >>> round(float(learner.guarantee().mu), 6)
         0.25
         >>> learner.release([([0.6, 0.8], 2), ([-1.0, 0.0], 0)]).weights.shape
@@ -92,15 +83,15 @@ class SoftmaxDescent(StepLearner[R]):
             if not 1 / _LARGEST <= value <= _LARGEST:
                 raise ParameterError(name, value, "in [2^-100, 2^100]")
 
-    def sums(self) -> NoisySums[R]:
+    def sums(self) -> bounded_updates.NoisySums[R]:
         """Return the noisy sums that a run releases, with a bound of one record's contribution."""
-        return replace(StepLearner.sums(self), squared_bound=2, tail=4)
+        return replace(bounded_updates.StepLearner.sums(self), squared_bound=2, tail=4)
 
     def _encode(self, labels: Vectors) -> Integers:
         """Return the class numbers that the labels are."""
         return class_numbers(labels, self.classes)
 
-    def _contributions(self, records: GridRecords) -> Contributions:
+    def _contributions(self, records: GridRecords) -> bounded_updates.Contributions:
         if records.total > _MOST_RECORDS:
             raise ParameterError("data", records.total, f"at most {_MOST_RECORDS} records")
         # The engine's states are w / norm, and the grid's rows x / norm.
@@ -111,16 +102,8 @@ class SoftmaxDescent(StepLearner[R]):
 
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class _Gradients(Contributions):
-    """Gradients of the logistic losses, negated.
-
-    Attributes:
-        grid: the records.
-        classes: the number of classes.
-        square: what products of a state and a row, in units of norm 1, are multiplied with.
-        pace: length of the first step.
-        decay: weight of ||w||^2 / 2.
-    """
+class _Gradients(bounded_updates.Contributions):
+    """Gradients of the logistic losses, negated; ``square`` is the unit of a state times a row."""
 
     grid: GridRecords
     classes: int
@@ -132,12 +115,10 @@ class _Gradients(Contributions):
     def shape(self) -> tuple[int, ...]:
         return (self.classes, self.grid.vectors.shape[1])
 
-    def at(self, states: Vectors) -> Adding:
-        """Return what adds up the gradients: a product for all scores, and one for the sums.
+    def at(self, states: Vectors) -> bounded_updates.Adding:
+        """Return what adds up gradients; scores of rows cut to norm 2^16 are exact integers.
 
-        Rows are shortened to integers of norm at most 2^16, so that scores are exact integers. From
-        there to the coefficients every operation acts on one record's numbers alone and rounds
-        correctly, or is exact.
+        From there on every operation acts on one record's numbers alone and rounds correctly.
         """
         runs = len(states)
         flat = states.reshape(runs, -1)
@@ -179,11 +160,9 @@ class _Gradients(Contributions):
 def softmax(powers: Vectors) -> Integers:
     """Return the shares of 2^power in the sum along the last axis, in units of 2^-12.
 
-    Args:
-        powers: at most 0, the largest 0, along an axis of at most 2^16.
-    Returns:
-        Integers of at least 0 with the sum 2^12, each within one unit of its share.
-    Laws: one slice of the result depends on that slice alone, bit for bit.
+    Powers are at most 0, the largest 0, along an axis of at most 2^16. The integers add up to 2^12,
+    each within one unit of its share, and depend on their slice alone, bit for bit.
+
     Proof: products, sums and floors of one number each round correctly; the powers are integers
         from there on, and shares are differences of cumulated ones, rounded down in integers.
     """

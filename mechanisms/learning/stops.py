@@ -10,17 +10,16 @@ import functools
 from abc import ABC
 from collections.abc import Callable
 from fractions import Fraction
-from typing import final
+from typing import Any, final
 
 import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
-from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant import L1, L2, Guarantee, L2Contribution, LInf
 from dpproof.accountant.guarantees.rounding import sqrt_up
 from dpproof.accountant.readable import Readable
 from dpproof.accountant.relation import AddRemove, R
-from dpproof.accountant.sensitivity import L1, L2, L2Contribution, LInf
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.combinators.composed import compose
 from dpproof.mechanisms.learning.grid import Integers, Vectors
@@ -47,10 +46,8 @@ class Stop(Readable, ABC):  # a rule overrides what it needs
     def step(self, noise: Gaussian[R], *, whole: bool) -> Mechanism[R]:
         """Return one step on its sample as a mechanism: the noisy sum and what the test releases.
 
-        Args:
-            noise: on the sum, with a bound C of one record's contribution.
-            whole: whether neighbouring data give samples of the same size, all records or a number
-                fixed in advance, which differ in one record.
+        The noise has a bound C of one record's contribution; ``whole`` says whether neighbouring
+        data give samples of one size, which differ in one record.
         """
         return noise
 
@@ -70,11 +67,7 @@ class Stop(Readable, ABC):  # a rule overrides what it needs
     def now(self, sums: Vectors, counts: Integers, sigma: float, rng: Rng) -> NDArray[np.bool_]:
         """Return whether each run stops at its present state; by default never.
 
-        Args:
-            sums: the noisy sums, in data units, shape (runs, ...).
-            counts: of the mistakes, shape (runs,); a rule adds noise before it looks.
-            sigma: standard deviation of the noise on the sums.
-            rng: source of words.
+        A rule adds noise to counts of mistakes before it looks; sigma is that of the noisy sums.
         """
         return np.zeros(len(counts), dtype=np.bool_)
 
@@ -106,9 +99,7 @@ class LaplaceStop(Stop):
 
     def now(self, sums: Vectors, counts: Integers, sigma: float, rng: Rng) -> NDArray[np.bool_]:
         """Compare the noisy counts with the constant."""
-        grain = default_granularity(self.scale)
-        noisy = laplace_rounded(counts.astype(np.float64), self.scale, grain, rng)
-        return on_grid(noisy, grain) < float(self.below)
+        return _noisy(laplace_rounded, counts, self.scale, rng) < float(self.below)
 
 
 @final
@@ -145,9 +136,12 @@ class GaussianStop(Stop):
 
     def now(self, sums: Vectors, counts: Integers, sigma: float, rng: Rng) -> NDArray[np.bool_]:
         """Compare the noisy counts with the constant."""
-        grain = default_granularity(self.sigma)
-        noisy = gaussian_rounded(counts.astype(np.float64), self.sigma, grain, rng)
-        return on_grid(noisy, grain) < float(self.below)
+        return _noisy(gaussian_rounded, counts, self.sigma, rng) < float(self.below)
+
+
+def _noisy(rounded: Callable[..., Any], counts: Integers, scale: Fraction, rng: Rng) -> Vectors:
+    grain = default_granularity(scale)
+    return on_grid(rounded(counts.astype(np.float64), scale, grain, rng), grain)
 
 
 @final

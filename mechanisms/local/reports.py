@@ -14,11 +14,8 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
-from dpproof.accountant import arguments
-from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.form import DataError
+from dpproof.accountant import DataError, DominatingPair, ParameterError, arguments
 from dpproof.accountant.guarantees.derivation import Theorem
-from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.guarantees.rounding import exp_up
 from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.accountant.pairs.product import Product
@@ -142,11 +139,7 @@ class Report(FrequencyOracle[R], ABC):
         down: Fraction,
         **given: Any,  # noqa: ANN401  # parameters of several types
     ) -> DominatingPair[R]:
-        """State that two categories are told apart by three outcomes.
-
-        Reports that speak for the true category against the other have the mass ``up``, the other
-        way round ``down``.
-        """
+        """State that two categories differ: reports for the true one, ``up``, and ``down``."""
         rest = 1 - up - down
         return self._dominated(
             theorem,
@@ -169,10 +162,7 @@ class EpsilonReport(Report[R], ABC):
 
 
 def share_down(epsilon: Fraction, ours: int, others: int) -> Fraction:
-    """Return ours e^epsilon / (ours e^epsilon + others), down to a multiple of 2^-60.
-
-    Every probability of a report is therefore an exact rational, and costs no more than epsilon.
-    """
+    """Return ours e^epsilon / (ours e^epsilon + others), rounded down to a multiple of 2^-60."""
     power = exp_up(epsilon) * (1 - Fraction(1, 1 << 98))  # below e^epsilon
     share = ours * power / (ours * power + others)
     return Fraction(math.floor(share * _GRID), _GRID)

@@ -10,11 +10,8 @@ from typing import Any, Final, TypeAlias, final
 import numpy as np
 from attrs import field, frozen
 
-from dpproof.accountant import arguments
-from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.form import DataError
+from dpproof.accountant import DataError, DominatingPair, ParameterError, arguments
 from dpproof.accountant.guarantees.derivation import Attained, Theorem
-from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.pairs.finite import FinitePair, Law, smallest_pair_above
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.relation import R

@@ -12,19 +12,16 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
-from dpproof.accountant import arguments
+from dpproof.accountant import GDP, ZCDP, DominatingPair, Poisson, arguments
 from dpproof.accountant.arithmetic.exact_matrices import solved, triangular_factors
 from dpproof.accountant.errors import NotCertified, ParameterError
 from dpproof.accountant.guarantees.derivation import Attained, Theorem
-from dpproof.accountant.guarantees.dominating_pair import GDP, DominatingPair
 from dpproof.accountant.guarantees.guarantee import applied
-from dpproof.accountant.guarantees.rdp import ZCDP
 from dpproof.accountant.guarantees.rounding import show, sqrt_up
 from dpproof.accountant.pairs.finite import skellam_pair
 from dpproof.accountant.pairs.gaussian import DiscreteGaussianPair
 from dpproof.accountant.pairs.product import Factor, Product
 from dpproof.accountant.relation import R
-from dpproof.accountant.sampling import Poisson
 from dpproof.accountant.sensitivity import L1, L2, Differences, L2Contribution, LInf
 from dpproof.accountant.side_conditions import SENSITIVITY, SUM_OF_CONTRIBUTIONS
 from dpproof.accountant.theorems.subsampling import subsample_gaussian_sum, subsample_poisson
@@ -52,8 +49,7 @@ class Gaussian(NoiseMechanism[R]):
     """Add independent N(0, sigma^2) noise to every coordinate of a real-valued query.
 
     The output is the ideal real-valued one, correctly rounded to the nearest multiple of
-    ``granularity``. The grid does not depend on the data, so rounding is post-processing and the
-    textbook statement holds exactly; no noise is ever computed in floating point and released.
+    ``granularity``. The grid looks at no data, so that the textbook statement holds exactly.
 
     Statement: if the query moves by at most Delta in Euclidean norm between neighbours, the
         output is mu-GDP with mu = Delta / sigma.
@@ -63,10 +59,9 @@ class Gaussian(NoiseMechanism[R]):
 
     Args:
         sigma: standard deviation, in data units, in [2^-300, 2^300].
-        sensitivity: L2, in data units, of the exact real value of the query; or L2Contribution,
-            where the query is a sum over the records: it moves by one record's
-            contribution, under replace-one by twice that, and Poisson samples of it have a
-            guarantee under replace-one, too.
+        sensitivity: L2, in data units, of the exact real value of the query; or L2Contribution of a
+            sum over the records, which moves by one record's contribution, under replace-one by
+            twice that: Poisson samples of it have a guarantee under replace-one, too.
         query: data -> a number or array; None when the data is already the query's value.
         granularity: a power of two in data units; by default 2^-20 of sigma.
     Example:
@@ -165,9 +160,8 @@ class DiscreteGaussian(NoiseMechanism[R]):
 
     Args:
         sigma: in units of the query, in [2^-300, 2^300]; sigma^2 is the variance only nearly.
-        sensitivity: L1 or L2, at least 1, of which whole parts are taken, as an integer query moves
-            by whole numbers (a value within a relative 2^-40 below a whole number counts as that
-            number, so ``L2(math.sqrt(3))`` means m = 3).
+        sensitivity: L1 or L2, at least 1, of which whole parts are taken (a value within a relative
+            2^-40 below a whole number counts as that: ``L2(math.sqrt(3))`` means m = 3).
     Example:
         >>> DiscreteGaussian(sigma=10, sensitivity=L2(3)).guarantee().rho
         Fraction(9, 200)

@@ -8,14 +8,13 @@ from typing import Any, Final, Literal, TypeAlias, final
 
 from attrs import field, frozen
 
+from dpproof.accountant import L1, DominatingPair
 from dpproof.accountant.guarantees.derivation import Attained, Theorem
-from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.guarantees.rounding import show
 from dpproof.accountant.pairs.gaussian import DiscreteGaussianPair
 from dpproof.accountant.pairs.laplace import DiscreteLaplacePair
 from dpproof.accountant.pairs.product import Factor, Product
 from dpproof.accountant.relation import R
-from dpproof.accountant.sensitivity import L1
 from dpproof.accountant.side_conditions import FEW_CELLS
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.mechanism import QueryMechanism

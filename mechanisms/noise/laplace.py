@@ -12,15 +12,13 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
-from dpproof.accountant.errors import ParameterError
+from dpproof.accountant import L1, DominatingPair, JointSensitivity, ParameterError
 from dpproof.accountant.guarantees.derivation import Attained, Theorem
-from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.guarantees.rounding import show
 from dpproof.accountant.pairs.finite import smallest_pair_above
 from dpproof.accountant.pairs.laplace import DiscreteLaplacePair, LaplacePair
 from dpproof.accountant.pairs.product import Factor, Product
 from dpproof.accountant.relation import R
-from dpproof.accountant.sensitivity import L1, JointSensitivity
 from dpproof.accountant.side_conditions import SENSITIVITY
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.mechanism import NoiseMechanism
@@ -51,9 +49,7 @@ MECHANISM_LAPLACE_JOINT: Final = Theorem(
 class Laplace(NoiseMechanism[R]):
     """Add independent Laplace noise to every coordinate of a real-valued query.
 
-    The output is the ideal real-valued one, correctly rounded to the nearest multiple of
-    ``granularity``. The grid does not depend on the data, so rounding is post-processing and the
-    textbook statement holds exactly.
+    The output is rounded as that of ``Gaussian``, so that the textbook statement holds exactly.
 
     Statement: if the query moves by at most Delta in L1 norm between neighbours, the output is
         dominated, in any dimension, by one Laplace variable shifted by Delta / scale; in
@@ -63,11 +59,9 @@ class Laplace(NoiseMechanism[R]):
 
     Args:
         scale: mean absolute deviation, in data units, in [2^-300, 2^300].
-        sensitivity: L1, in data units, of the exact real value of the query; or
-            JointSensitivity, if it is known as well by how much one coordinate moves at most: then
-            as many shifts by that as the sum allows dominate, and one by the rest.
-        query: data -> a number or array; None when the data is already the query's value.
-        granularity: a power of two in data units; by default 2^-20 of the scale.
+        sensitivity: L1, in data units, of the exact real value of the query; or JointSensitivity,
+            if one coordinate moves by less: then as many shifts by that as the sum allows dominate.
+        query, granularity: as for ``Gaussian``.
     Example:
         >>> tables = Laplace(scale=20, sensitivity=L1(1))
         >>> tables.release([100.0, 200.0]).shape
@@ -148,8 +142,7 @@ class DiscreteLaplace(NoiseMechanism[R]):
 
     Args:
         scale: in units of the query, in [2^-300, 2^300].
-        sensitivity: L1, at least 1; an integer query moves by whole numbers, so only the whole
-            part counts (a value within 2^-40 below a whole number counts as that number).
+        sensitivity: L1, at least 1, of which the whole part counts, as for ``DiscreteGaussian``.
     Example:
         >>> isinstance(DiscreteLaplace(scale=3, sensitivity=L1(1)).release(41), int)
         True

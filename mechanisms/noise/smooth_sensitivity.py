@@ -11,13 +11,10 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
-from dpproof.accountant import arguments
-from dpproof.accountant.errors import ParameterError
+from dpproof.accountant import DominatingPair, ParameterError, PureDP, arguments
 from dpproof.accountant.form import DataError, withholding
 from dpproof.accountant.guarantees.derivation import Attained, Theorem
-from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.guarantees.guarantee import applied
-from dpproof.accountant.guarantees.pure_dp import PureDP
 from dpproof.accountant.guarantees.rounding import show
 from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.accountant.pairs.laplace import LaplacePair
@@ -152,7 +149,6 @@ class SmoothSensitivity(QueryMechanism[R]):
         bound: the claim on how far the query moves, with its beta.
         scale: of the noise, in units of the bound.
         granularity: a power of two in data units, public.
-        relation: the neighbouring relation that ``bound`` speaks of.
     Example:
         >>> from dpproof.accountant.relation import ReplaceOne
         >>> median = SmoothMedian(lower=0, upper=100, beta=0.25)

@@ -9,9 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpproof.accountant import arguments
-from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.form import DataError
+from dpproof.accountant import DataError, ParameterError, arguments
 
 Integers = NDArray[np.int64] | NDArray[np.object_]
 
@@ -51,11 +49,10 @@ def subtract(left: Integers, right: Integers) -> Integers:
 
 
 def first_accepted(size: int, draw: Callable[[int], Integers], *, rate: float) -> Integers:
-    """Return the first ``size`` accepted values of independent rounds.
+    """Return the first ``size`` accepted values of independent rounds; the surplus is dropped.
 
-    ``draw(n)`` makes n independent proposals and returns those it accepts, in order: together one
-    independent, identically distributed sequence. The surplus of the last round is dropped whatever
-    it holds. ``rate`` is about the share accepted; it sets the size of a round and nothing else.
+    ``draw(n)`` makes n independent proposals and returns those it accepts, in order. ``rate`` is
+    about the share accepted; it sets the size of a round and nothing else.
     """
     parts: list[Integers] = []
     missing = size

@@ -15,11 +15,8 @@ from typing import Any, Final, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpproof.accountant import arguments
+from dpproof.accountant import DataError, FiniteRuns, ParameterError, arguments
 from dpproof.accountant.arithmetic.discrete_laws import skellam_masses
-from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.form import DataError
-from dpproof.accountant.run_counts.finite import FiniteRuns
 from dpproof.accountant.run_counts.law import (
     BinomialRuns,
     FixedRuns,
@@ -398,10 +395,7 @@ def discrete_gaussian(sigma_squared: arguments.Number, size: int, rng: Rng) -> I
 @final
 @dataclass(frozen=True, slots=True)
 class _Law:
-    """P(x) proportional to e^(-rate |x|^power), for x from 0 on if it has one side of 2.
-
-    Laplace laws of scale below 16 and Gaussian ones of sigma below 32 have cells of one size.
-    """
+    """P(x) proportional to e^(-rate |x|^power), for x from 0 on if it has one side of 2."""
 
     power: int
     rate: Fraction

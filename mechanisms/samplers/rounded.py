@@ -221,10 +221,7 @@ EXPONENTIAL: Final = Magnitude(
 def laplace_rounded(
     value: ArrayLike, scale: arguments.Number, granularity: Fraction, rng: Rng
 ) -> Integers:
-    """Return integers k: k * granularity is value + scale * L correctly rounded, L ideal Laplace.
-
-    As ``gaussian_rounded``, with |L| = -log U.
-    """
+    """Return integers k as ``gaussian_rounded``, for ideal Laplace noise: |L| = -log U."""
     exact = arrays.scale(scale=scale)
     return add_rounded(value, exact, granularity, EXPONENTIAL, rng)
 
@@ -249,10 +246,7 @@ _HALF_CAUCHY: Final = Magnitude(
 def cauchy_rounded(
     value: ArrayLike, scale: arguments.Number, granularity: Fraction, rng: Rng
 ) -> Integers:
-    """Return integers k: k * granularity is value + scale * Z correctly rounded, Z ideal Cauchy.
-
-    As ``gaussian_rounded``, with |Z| = cot(pi U/2).
-    """
+    """Return integers k as ``gaussian_rounded``, for ideal Cauchy noise: |Z| = cot(pi U/2)."""
     exact = arrays.scale(scale=scale)
     return add_rounded(value, exact, granularity, _HALF_CAUCHY, rng)
 
@@ -268,9 +262,8 @@ def spherical_rounded(
 ) -> Integers:
     """Draw ``size`` vectors of density proportional to e^(-||x|| / scale), rounded to a grid.
 
-    Law: integers k such that k granularity is the multiple nearest to x, coordinate by coordinate.
     Proof: the norm has density r^(m-1) e^(-r/scale), that of a sum of m exponentials -scale log U,
-        and the direction is uniform, that of a standard normal vector, whose coordinates are
+        and the direction is that of a standard normal vector, whose coordinates are
         sqrt(-2 log U) cos(2 pi V). Intervals of all uniforms give an interval of every coordinate;
         if one contains a border of two cells, more digits of the same uniforms are drawn.
     Assumption: mpmath's intervals contain what they stand for.
@@ -441,8 +434,8 @@ class NoisyReal:
 class NoisyReals:
     """Many numbers values[i] + scale * noise[i], independent: M, with a fair sign if ``signed``.
 
-    ``near`` has binary64 approximations, infinite or nan where there is none, and ``margin`` bounds
-    of their errors, nan or infinite there, too.
+    ``near`` approximates them, and ``margin`` bounds the errors; nan or infinite where there is
+    none.
     """
 
     def __init__(
@@ -492,10 +485,7 @@ def exceeding(left: NoisyReals, right: NoisyReals, row: int) -> NDArray[np.bool_
 def rounded_gaps(
     left: NoisyReals, right: NoisyReals, at: NDArray[np.int64], row: int, granularity: Fraction
 ) -> Integers:
-    """Return k with k * granularity nearest to left[i] - right[i // row], for every i of ``at``.
-
-    No i is in ``at`` twice; the granularity is a power of two.
-    """
+    """Return k, k * granularity nearest to left[i] - right[i // row], for different i of ``at``."""
     grid, exponent = arrays.granularity(granularity=granularity)
     owner = at // row
     with np.errstate(all="ignore"):
@@ -547,10 +537,7 @@ def _minus_log(numerator: int, bits: int) -> tuple[Fraction, Fraction]:
 
 
 def _normal_ends(numerator: int, bits: int) -> tuple[Fraction, Fraction]:
-    """Return rationals around the m with P(|Z| > m) = numerator / 2^bits, Z standard normal.
-
-    Newton's method finds a number next to it; the two ends are compared with the probability.
-    """
+    """Return rationals around the m with P(|Z| > m) = numerator / 2^bits; both ends are checked."""
     if numerator == 1 << bits:
         return Fraction(0), Fraction(0)
     from mpmath import libmp, mp  # noqa: PLC0415 - only the rare slow decisions need it

@@ -16,9 +16,8 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpproof.accountant import arguments
+from dpproof.accountant import ParameterError, arguments
 from dpproof.accountant.arithmetic.crossing import bisect_integers
-from dpproof.accountant.errors import ParameterError
 from dpproof.mechanisms.samplers import enclosure
 from dpproof.mechanisms.samplers.arrays import Integers, first_accepted
 from dpproof.mechanisms.samplers.enclosure import Enclosure, exp_minus, quotient, rational
@@ -73,18 +72,14 @@ class LazyUniform:
 class Uniforms:
     """A batch of uniforms whose binary64 approximation is relatively accurate down to 2^-64.
 
-    The first ``spent`` digits (0 or 1) of each first word belong to someone else (a sign). What
-    follows is the uniform: 64 - spent digits, and a second word where these leave fewer than 53
-    significant ones.
+    The first ``spent`` digits (0 or 1) of each of the ``first`` words belong to a sign. The uniform
+    follows, with a second word where fewer than 53 significant digits are left. In binary64
+    U = ``approximation`` (1 + t), |t| <= 2^-51, or nan where the first word is used up by zeros.
 
-    ``first`` has the first words, the spent digits still on top. In binary64
-    U = ``approximation`` (1 + t), |t| <= 2^-51, or nan where the first word is used up by zeros
-    (probability 2^(spent - 64)).
-
-    Proof of the bound: let w be the first word shifted by ``spent``. If w >= 2^53, U differs from
-    w 2^-64 by at most 2^(spent - 64) <= 2^-52 relative for spent <= 1, and converting w to
-    binary64 adds 2^-53. Otherwise w is converted exactly, the second word adds at least 64 known
-    digits to a nonzero leading part, and two roundings add less than 2^-52.
+    Proof: let w be the first word shifted by ``spent``. If w >= 2^53, U differs from w 2^-64 by at
+        most 2^(spent - 64) <= 2^-52 relative, and converting w to binary64 adds 2^-53. Otherwise w
+        is converted exactly, the second word adds at least 64 known digits to a nonzero leading
+        part, and two roundings add less than 2^-52.
     """
 
     def __init__(self, size: int, rng: Rng, *, spent: int = 0) -> None:
@@ -140,10 +135,7 @@ def uniform_below(bound: int, size: int, rng: Rng) -> Integers:
 
 
 def largest(at_least: Callable[[int], bool], guess: int) -> int:
-    """Return the largest integer k with ``at_least(k)``, for a predicate true up to k and no more.
-
-    Steps double away from the guess, of which the answer is independent, and then halve.
-    """
+    """Return the largest k with ``at_least(k)``, true up to k; the guess decides the time alone."""
     step = 1
     if at_least(guess):
         low = guess

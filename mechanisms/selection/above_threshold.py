@@ -12,19 +12,12 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
+from dpproof.accountant import GDP, DominatingPair, ParameterError
 from dpproof.accountant.arguments import Number
-from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.derivation import Attained, Theorem
-from dpproof.accountant.guarantees.dominating_pair import GDP, DominatingPair
 from dpproof.accountant.guarantees.guarantee import applied
 from dpproof.accountant.guarantees.rounding import show
-from dpproof.accountant.pairs.isoperimetric import (
-    Tangents,
-    above_threshold_pair,
-    gaussian_threshold_pairs,
-    rising_pairs,
-    tangents,
-)
+from dpproof.accountant.pairs import isoperimetric
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.relation import R
 from dpproof.accountant.side_conditions import MONOTONE, RISING
@@ -34,12 +27,7 @@ from dpproof.mechanisms.outputs import Outputs, join
 from dpproof.mechanisms.samplers import default_granularity
 from dpproof.mechanisms.samplers.rng import Rng
 from dpproof.mechanisms.samplers.rounded import NoisyReals, exceeding, rounded_gaps
-from dpproof.mechanisms.selection.exponential import (
-    ScoreMechanism,
-    in_parts,
-    one_direction,
-    read_scores,
-)
+from dpproof.mechanisms.selection import exponential
 
 MECHANISM_ABOVE_THRESHOLD: Final = Theorem(
     rule="mechanism/above-threshold",
@@ -58,11 +46,13 @@ def binary64(value: Number, name: str = "value") -> Fraction:
 
 
 @frozen(kw_only=True, repr=False, field_transformer=parameters.named)
-class FirstAbove(ScoreMechanism[R], ABC):
+class FirstAbove(exponential.ScoreMechanism[R], ABC):
     """A search for the first queries above a threshold; ``rising`` includes ``monotone``."""
 
     cutoff: int = field(default=1, converter=parameters.count)
-    rising: bool = field(default=False, converter=parameters.flag, validator=one_direction)
+    rising: bool = field(
+        default=False, converter=parameters.flag, validator=exponential.one_direction
+    )
     threshold: Fraction = field(default=Fraction(0), converter=binary64)
 
     def __attrs_post_init__(self) -> None:
@@ -81,9 +71,8 @@ class FirstAbove(ScoreMechanism[R], ABC):
 class AboveThreshold(FirstAbove[R]):
     """Release the positions of the first queries whose noisy value is above a noisy threshold.
 
-    The threshold gets Laplace noise once, every query Laplace noise of its own; after ``cutoff``
-    queries above the threshold nothing more is compared. Noise is never rounded: the comparisons
-    are those of real numbers.
+    The threshold gets Laplace noise once, every query noise of its own, none of it rounded; after
+    ``cutoff`` queries above the threshold nothing more is compared.
 
     Statement: if no query moves by more than Delta between neighbours, both orders are dominated by
         the pair of the isoperimetric bound kappa of ``above_threshold_pair`` with a =
@@ -175,16 +164,18 @@ class AboveThreshold(FirstAbove[R]):
             gaps[there] = on_grid(steps, self.granularity)
             return join([places, gaps], axes=1)
 
-        return in_parts(read_scores(self.query, datasets), count, some)
+        return exponential.in_parts(exponential.read_scores(self.query, datasets), count, some)
 
     def _pairs(self) -> tuple[Product, Product]:
         """Return the dominating pairs; refuse scales whose losses are out of reach."""
         moved = self.sensitivity.value
         scales = moved / self.threshold_scale, moved / self.query_scale
         if self.rising:
-            both = rising_pairs(threshold=scales[0], query=scales[1], cutoff=self.cutoff)
+            both = isoperimetric.rising_pairs(
+                threshold=scales[0], query=scales[1], cutoff=self.cutoff
+            )
             return Product.of(both[0]), Product.of(both[1])
-        pair = above_threshold_pair(
+        pair = isoperimetric.above_threshold_pair(
             threshold=scales[0], query=scales[1], cutoff=self.cutoff, monotone=self.monotone
         )
         return Product.of(pair), Product.of(pair)
@@ -292,7 +283,7 @@ class GaussianAboveThreshold(FirstAbove[R]):
 
         With a cut-off above 1 the shape is (datasets, count, cutoff), positions growing.
         """
-        rows = read_scores(self.query, datasets)
+        rows = exponential.read_scores(self.query, datasets)
         if rows.shape[1] > self.queries:
             raise ParameterError("queries", self.queries, f"at least {rows.shape[1]}, as given")
 
@@ -303,10 +294,10 @@ class GaussianAboveThreshold(FirstAbove[R]):
             noisy = NoisyReals(values, self.query_sigma, rng, signed=True, normal=True)
             return first_above(exceeding(noisy, bar, len(row)), self.cutoff)
 
-        return in_parts(rows, count, some)
+        return exponential.in_parts(rows, count, some)
 
-    def _tangents(self) -> Tangents:
-        return tangents(
+    def _tangents(self) -> isoperimetric.Tangents:
+        return isoperimetric.tangents(
             threshold=self.sensitivity.value / self.threshold_sigma,
             query=self.sensitivity.value / self.query_sigma,
             queries=self.queries,
@@ -316,7 +307,7 @@ class GaussianAboveThreshold(FirstAbove[R]):
 
     def _pairs(self) -> tuple[Product, Product]:
         """Return the dominating pairs; refuse scales whose losses are out of reach."""
-        both = gaussian_threshold_pairs(
+        both = isoperimetric.gaussian_threshold_pairs(
             threshold=self.sensitivity.value / self.threshold_sigma,
             query=self.sensitivity.value / self.query_sigma,
             queries=self.queries,

@@ -15,15 +15,11 @@ import numpy as np
 from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
-from dpproof.accountant import arguments
-from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.form import DataError
+from dpproof.accountant import BoundedRange, DataError, LInf, MetricDP, ParameterError, arguments
 from dpproof.accountant.guarantees.derivation import Attained, Parameter, Theorem
 from dpproof.accountant.guarantees.guarantee import Guarantee, applied, rederived
-from dpproof.accountant.guarantees.pure_dp import BoundedRange, MetricDP
 from dpproof.accountant.guarantees.rounding import show
 from dpproof.accountant.relation import R
-from dpproof.accountant.sensitivity import LInf
 from dpproof.accountant.side_conditions import MONOTONE, SAME_CANDIDATES
 from dpproof.accountant.theorems.composition import post_process, self_compose
 from dpproof.mechanisms import parameters
@@ -102,7 +98,8 @@ class PathMechanism(ScoreMechanism[R], ABC):
     ) -> Outputs:
 
         def some(row: NDArray[np.float64], size: int) -> NDArray[np.int64]:
-            return noisy_maxima(row, size, self.scale, rng, signed=signed)
+            noisy = NoisyReals(np.tile(row, size), self.scale, rng, signed=signed)
+            return largest_of_rows(noisy, len(row))
 
         return in_parts(read_scores(self.query, datasets), count, some)
 
@@ -128,13 +125,6 @@ def _parts(
     size = max(_AT_ONCE // len(row), 1)
     for start in range(0, count, size):
         yield draw(row, min(size, count - start))
-
-
-def noisy_maxima(
-    row: NDArray[np.float64], size: int, scale: Fraction, rng: Rng, *, signed: bool
-) -> NDArray[np.int64]:
-    """Return ``size`` positions of the largest score with Laplace or exponential noise."""
-    return largest_of_rows(NoisyReals(np.tile(row, size), scale, rng, signed=signed), len(row))
 
 
 MECHANISM_EXPONENTIAL: Final = Theorem(
@@ -163,12 +153,11 @@ class ExponentialMechanism(ScoreMechanism[R]):
 
     Args:
         epsilon: nats, above 0.
-        sensitivity: LInf, in the scores' unit: every candidate's exact score moves by at most
-            this between neighbours.
+        sensitivity: LInf, in the scores' unit, of every candidate's exact score.
         monotone: claim that adding a record never lowers any score (or never raises any); it
             halves the noise. Meaningless under replace-one, where it is refused.
-        query: data -> one score per candidate, the candidates fixed in advance (``Scores`` builds
-            one); None when the data is already the scores.
+        query: data -> one score for each of candidates fixed in advance, as ``Scores``; None when
+            the data is already the scores.
     Example:
         >>> from dpproof.accountant import LInf
         >>> pick = ExponentialMechanism(epsilon=1, sensitivity=LInf(1))
@@ -216,9 +205,8 @@ class PermuteAndFlip(PathMechanism[R]):
     """Go through the candidates in random order, and release the first whose coin says so.
 
     The coin of a candidate of score u is heads with probability e^((u - largest score)/b), b = 2
-    sensitivity / epsilon, or sensitivity / epsilon for monotone scores. It is never worse than the
-    exponential mechanism in expected score. Its law is that of report noisy max with exponential
-    noise, from which it is drawn.
+    sensitivity / epsilon, or half of it for monotone scores. It is never worse than the exponential
+    mechanism in expected score, and drawn as ``ReportNoisyMax`` with exponential noise.
 
     Statement: if no score moves by more than Delta between neighbours, it is
         (2 Delta/b)-metric-DP along paths of scores, and (Delta/b)-metric-DP if no two scores move
@@ -260,9 +248,8 @@ MECHANISM_REPORT_NOISY_MAX: Final = Theorem(
 class ReportNoisyMax(PathMechanism[R]):
     """Release the index of the largest score after adding independent noise to every score.
 
-    The noise is exponential, Laplace or Gumbel of scale 2 sensitivity / epsilon, or sensitivity /
-    epsilon for monotone scores, and is never rounded. Exponential noise is most often right;
-    with it the law is that of permute-and-flip.
+    The noise is of scale 2 sensitivity / epsilon, or half of it for monotone scores, and is never
+    rounded. Exponential noise is most often right, and then the law is that of permute-and-flip.
 
     Statement: if no score moves by more than Delta between neighbours, exponential or Laplace noise
         of scale b is (2 Delta/b)-metric-DP along paths of scores, and (Delta/b)-metric-DP if no
@@ -501,7 +488,6 @@ class GeneralisedExponential(QueryMechanism[R]):
             2 ln(candidates/failure) / epsilon.
         monotone: claim that adding a record never lowers any loss (or never raises any).
             Meaningless under replace-one, where it is refused.
-        relation: the neighbouring relation that the sensitivities speak of.
     Example:
         >>> from dpproof.accountant import AddRemove
         >>> pick = GeneralisedExponential(epsilon=1, sensitivities=[1, 100], relation=AddRemove())
@@ -543,10 +529,8 @@ class GeneralisedExponential(QueryMechanism[R]):
 
         Example:
             >>> from dpproof.accountant import AddRemove
-            >>> pick = GeneralisedExponential(
-            ...     epsilon=1, sensitivities=[1, 100], relation=AddRemove()
-            ... )
-            >>> round(float(pick.excess(0)), 2)
+            >>> given = {"sensitivities": [1, 100], "relation": AddRemove()}
+            >>> round(float(GeneralisedExponential(epsilon=1, **given).excess(0)), 2)
             14.76
         """
         if not 0 <= candidate < len(self.sensitivities):

@@ -14,10 +14,8 @@ import numpy as np
 from attrs import evolve, field, frozen
 from numpy.typing import NDArray
 
-from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.form import DataError
+from dpproof.accountant import DataError, DominatingPair, ParameterError
 from dpproof.accountant.guarantees.derivation import Attained, Theorem
-from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.guarantees.rounding import show
 from dpproof.accountant.pairs.finite import FinitePair, smallest_pair_above
 from dpproof.accountant.pairs.product import Factor, Product
@@ -197,11 +195,9 @@ class ThresholdedCounts(QueryMechanism[R]):
         (WWW 2009), for the mechanism.
 
     Args:
-        scale: of the noise, in counts: sigma of discrete Gaussian noise, or the scale of discrete
-            Laplace noise.
+        scale, noise: as for ``Histogram``, with "laplace" by default.
         delta: the largest probability to publish anything that a single record has, in
             [2^-200, 1/2]; the threshold is the least that the proof allows for it.
-        noise: "laplace" or "gaussian", both on the whole numbers.
         contributions: the most partitions that one record has (``keys`` enforces it).
     Example:
         >>> from dpproof.accountant import AddRemove

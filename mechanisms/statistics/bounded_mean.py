@@ -14,13 +14,10 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
+from dpproof.accountant import DominatingPair, Guarantee, ParameterError, post_process
 from dpproof.accountant.arguments import Number
-from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.guarantees.dominating_pair import DominatingPair
-from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.relation import R
 from dpproof.accountant.sensitivity import L1, L2, JointSensitivity, LInf
-from dpproof.accountant.theorems.composition import post_process
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.blocks import MOST_RECORDS, Blocks
 from dpproof.mechanisms.combinators.composed import FollowUp
@@ -28,7 +25,7 @@ from dpproof.mechanisms.learning.records import GridRecords, Records, as_records
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.noise.gaussian import Gaussian
 from dpproof.mechanisms.noise.laplace import Laplace
-from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.outputs import Outputs, record
 from dpproof.mechanisms.queries import ClippedSum, Query, real_column
 from dpproof.mechanisms.samplers.rng import Rng
 from dpproof.mechanisms.selection.above_threshold import AboveThreshold
@@ -141,9 +138,8 @@ class BoundedMean(ClippedStatistic[R]):
     """Release the mean of numbers clipped to public bounds, and how many there are.
 
     Two sums get noise: of the distances x - lower, and of the distances upper - x. Together they
-    tell the number of records, which is private if records are added or removed, and the mean. Of a
-    record both distances add up to upper - lower, so the second sum costs nothing: half a budget
-    each for sum and count would need twice the noise. Under replace-one the number of records is
+    tell the number of records, which may be private, and the mean. Of a record both distances add
+    up to upper - lower, so the second sum costs nothing. Under replace-one the number of records is
     public, and the first sum is enough. A nan counts as a blank record: it adds to neither sum, and
     half to each where a record is replaced.
 
@@ -191,11 +187,9 @@ class BoundedMean(ClippedStatistic[R]):
             noisy = self._noise(self.upper - self.lower).draw(sums, count, rng)
             numbers = noisy.sum(axis=2) / width
             above = (noisy[..., 0] - noisy[..., 1]) / 2
-        outputs = np.recarray(numbers.shape, dtype=[("value", np.float64), ("count", np.float64)])
         shift = np.clip(above / np.maximum(numbers, 1.0), -width / 2, width / 2)
-        outputs["value"] = np.clip(middle + shift, float(self.lower), float(self.upper))
-        outputs["count"] = numbers
-        return np.asarray(outputs)
+        means = np.clip(middle + shift, float(self.lower), float(self.upper))
+        return record(2, value=means, count=numbers)
 
     def sums(self, data: object) -> NDArray[np.float64]:
         """Return the exact sums of the distances from the lower and the upper bound; private."""

@@ -11,12 +11,9 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import ArrayLike, NDArray
 
-from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.guarantees.guarantee import Guarantee
+from dpproof.accountant import L2, Guarantee, ParameterError, post_process
 from dpproof.accountant.guarantees.rounding import sqrt_up
 from dpproof.accountant.relation import R
-from dpproof.accountant.sensitivity import L2
-from dpproof.accountant.theorems.composition import post_process
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.blocks import Blocks
 from dpproof.mechanisms.learning.class_means import ClassMeans, members
@@ -204,8 +201,7 @@ class NoisyLloyd(Mechanism[R]):
             at the data. They are shortened to ``norm``.
         steps: the number of moves of the centres, fixed in advance.
         sigma: standard deviation of the noise on the sums, in data units.
-        count_sigma: standard deviation of the noise on the counts, in records; by default sigma /
-            norm.
+        count_sigma: of the noise on the counts, in records; by default sigma / norm.
         norm: rows are clipped to this Euclidean norm, a public bound.
     Outputs:
         A record with fields ``centres``, shape (k, features), of norm at most ``norm``, and
@@ -304,13 +300,11 @@ def _members(centres: Vectors, classes: int, rows: GridRecords) -> tuple[int, Ve
 def nearest(vectors: Vectors, centres: Vectors) -> NDArray[np.int64]:
     """Return the nearest centre of every row, for each set of centres; ties go to the first.
 
-    Rows are integers of norm at most 2^24 (units of 2^-24), centres of norm at most 2^28 (units of
-    2^-28) and of shape (..., k, features).
+    Rows are integers of norm at most 2^24, centres, shape (..., k, features), of at most 2^28.
 
     Proof: |x - c|^2 / 2 = |x|^2 / 2 - (<x, c> - |c|^2 / 2). In units of 2^-52 the product is an
         integer of size at most 2^52; |c|^2 / 2, rounded to one of at most 2^51, is the same number
         for all rows. So the difference is exact, and depends on the row and the centres alone.
-    Laws: the result for one row does not depend on the others, bit for bit.
     """
     squares = np.square(centres.astype(np.int64)).sum(axis=-1)
     halved = np.floor(squares * 2.0 ** (PRODUCT_BITS - 2 * STATE_BITS - 1))

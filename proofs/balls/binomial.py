@@ -15,7 +15,7 @@ _TOP: Final = 1 << 192  # of the largest mass, in units
 class Counts:
     """The law Bin(trials, r), r/(1 - r) = odds.
 
-    A mass times ``total`` is from the unit listed to ``slip`` more, and at most ``slip`` if none
+    A mass times ``total`` is at most the unit listed and ``slip``, and at most ``slip`` if none
     is; sums of masses times ``total`` are within ``lost`` of the sums of units. Every unit is the
     one before, towards the mode, times a ratio of at most 1, rounded down.
     """

@@ -22,7 +22,7 @@ C = TypeVar("C")
 Reader: TypeAlias = "Callable[[Fields, Language], C]"
 
 
-class Claim(Worded, ABC):  # noqa: B024  # its words are what it leaves open
+class Claim(Worded, ABC):
     """What holds: of a mechanism, or a fact about a product of pairs alone."""
 
     __slots__ = ()

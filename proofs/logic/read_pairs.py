@@ -17,6 +17,7 @@ from dpproof.proofs.pairs.gaussian_above_floor import (
     OppositeGaussiansPair,
 )
 from dpproof.proofs.pairs.pair import DiscreteGaussianPair, DiscreteLaplacePair, LogisticPair
+from dpproof.proofs.pairs.shuffled_reports import ShuffledReportsPair
 from dpproof.proofs.sampled.allocated import AllocatedGaussianPair
 from dpproof.proofs.sampled.count_laws import read_scheme
 from dpproof.proofs.sampled.counted_gaussians import RELATIONS, CountedGaussiansPair
@@ -38,6 +39,14 @@ MAX_FLOOR: Final = 600  # nats
 def _several(fields: Fields, name: str) -> int:
     """Return a whole number from 2."""
     return fields.whole(name, least=2)
+
+
+def _categories(fields: Fields, name: str) -> int:
+    """Return a number of categories, 0 for clones."""
+    categories = fields.whole(name, least=0)
+    if categories == 1:
+        raise RefusedError("reports have two categories or more, or 0 for clones")
+    return categories
 
 
 def _floor(fields: Fields, name: str) -> Fraction:
@@ -71,6 +80,13 @@ KINDS: Final[dict[str, Reader[Pair]]] = {
         mu_squared=Fields.positive,
         batches=Fields.whole,
         replaced=Fields.flag,
+        removal=Fields.flag,
+    ),
+    "shuffled-reports": made_of(
+        ShuffledReportsPair,
+        epsilon=Fields.positive,
+        categories=_categories,
+        records=Fields.whole,
         removal=Fields.flag,
     ),
     "allocated-gaussian": made_of(

@@ -174,6 +174,7 @@ EXTENSIONS: Final[Mapping[str, Mapping[str, Rule]]] = MappingProxyType(
             "at-least/lattice": lower_bound.lattice,
             "at-least/cells": lower_bound.cells,
             "at-least/allocated": lower_bound.allocated,
+            "at-least/shuffled-reports": shuffle.at_least,
             "at-least/renyi": lower_bound.renyi,
             "at-least/true-positive-rate": lower_bound.true_positive_rate,
         },
@@ -203,6 +204,7 @@ PAIRS: Final[Mapping[str, str]] = MappingProxyType(
         "floored-gaussian": "curves",
         "folded-gaussian": "curves",
         "largest-of-gaussians": "lower",
+        "shuffled-reports": "lower",
     }
 )
 """The extension of every kind of pair that the core does not know."""

@@ -14,7 +14,7 @@ from typing import Final
 from flint import arb, ctx
 
 from dpproof.proofs.balls.binomial import Counts, counts_work
-from dpproof.proofs.core.arithmetic import ball, exact
+from dpproof.proofs.core.arithmetic import ball, exact, require_at_most
 from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.frozen import frozen
 from dpproof.proofs.core.pairs import GaussianPair, Pair, Product, SubsampledGaussianPair
@@ -22,8 +22,10 @@ from dpproof.proofs.core.rule import ALONE, FRESH, Application
 from dpproof.proofs.core.rules import gaussian_sample, poisson_by
 from dpproof.proofs.core.statements import Pairs, PureDP, rate
 from dpproof.proofs.limits import LAYER, MAX_LAYERS, MAX_REPORTS
+from dpproof.proofs.logic.statement import AtLeast
 from dpproof.proofs.pairs.gaussian_above_floor import OppositeGaussiansPair
 from dpproof.proofs.pairs.pair import swapped
+from dpproof.proofs.pairs.shuffled_reports import ShuffledReportsPair
 from dpproof.proofs.rules.finite_pair import alone, require_both_above
 from dpproof.proofs.sampled.allocated import AllocatedGaussianPair
 from dpproof.proofs.sampled.count_laws import read_scheme
@@ -146,6 +148,11 @@ class Law:
         units = self.counts.between(first, last) + self.counts.lost
         return self.factor * units / self.counts.total
 
+    def least(self, first: int, last: int) -> Fraction:
+        """Return a bound of the same from below."""
+        units = max(self.counts.between(first, last) - self.counts.lost, 0)
+        return units / (self.factor * self.counts.total)
+
 
 @frozen
 class Layer:
@@ -154,7 +161,7 @@ class Layer:
     Attributes:
         others: the sum of these bits.
         up: over 2^64.
-        weight: of the layer, or more, in units of 2^-256.
+        weight: of the layer, or more (less from below), in units of 2^-256.
     """
 
     others: Counts
@@ -167,11 +174,26 @@ class Layer:
         ahead = self.up * b - down * a
         if ahead <= 0:
             return 0
-        x, y = self.others.odds.as_integer_ratio()
-        behind = x * (a * self.up - b * down)
-        place = -(-(self.others.trials + 1) * behind // (y * ahead + behind))
+        place = self._place(ahead, a * self.up - b * down)
         over = ahead * self.others.mass(place - 1) - (a - b) * _GRID * self.others.tail(place)
         return max(self.weight * over, 0) // (b * _GRID * self.others.total) + 1
+
+    def depth(self, t: Fraction) -> int:
+        """Return the weight times a bound of H_t from below, t >= 1: a sum over a half-line."""
+        a, b, down = t.numerator, t.denominator, _GRID - self.up
+        ahead, counts = self.up * b - down * a, self.others
+        if ahead <= 0:
+            return 0
+        place = self._place(ahead, a * self.up - b * down)
+        mass = max(counts.between(place - 1, place - 1) - counts.lost, 0)
+        over = ahead * mass - (a - b) * _GRID * (counts.between(place, counts.trials) + counts.lost)
+        return max(self.weight * over, 0) // (b * _GRID * counts.total)
+
+    def _place(self, ahead: int, behind: int) -> int:
+        """Return where the best half-line begins: Lemma 2."""
+        x, y = self.others.odds.as_integer_ratio()
+        share = x * behind
+        return -(-(self.others.trials + 1) * share // (y * ahead + share))
 
 
 @frozen
@@ -246,6 +268,23 @@ class Reports:
                         listed.append(Layer(others, _GRID - self.flip(end - 1, node), weight))
         return listed
 
+    def layers_below(self) -> list[Layer]:
+        """Return layers that the reports dominate: all others have a third category, or clones."""
+        law, (low, high), listed = self.uniform(), self.power, list[Layer]()
+        for start, end in pairwise(self.groups[0]):
+            if self.clones:
+                bits, up, weight = end - 1, low / (low + 1), law.least(start, end - 1)
+            else:
+                outside = 2 * self.spare * (self.records - start)
+                own = 1 / (1 + outside / ((low + 1) * (low + self.spare - 1) * start))
+                bits, up = end - 2, (1 + own * (low - 1) / (low + 1)) / 2
+                apart, among = (law.least(start - one, end - 1 - one) for one in (0, 1))
+                weight = self.spare * apart / (high + 1 + self.spare)
+                weight += (low + 1) * among / (low + 1 + self.spare)
+            units = floor(weight * (1 << _BITS))
+            listed.append(Layer(Counts(bits, Fraction(1)), floor(_GRID * up), units))
+        return listed
+
     def flip(self, size: int, elsewhere: int) -> int:
         """Return the least probability that the record's bit is turned, times 2^64."""
         total = size + elsewhere
@@ -318,6 +357,39 @@ def allocated(step: Application) -> tuple[str, ...]:
     ways = [Layer(Counts(rounds - 1, odds), told, 1 << _BITS) for odds in (1 / power, power)]
     require_both_above(step, claim, [partial(_heights, [one]) for one in ways])
     return runs_on_draws(step, rounds, chosen, epochs)
+
+
+def at_least(step: Application) -> tuple[str, ...]:
+    """Check a divergence of one pair of shuffled reports from below: Theorem 3.
+
+    With two categories reports of a smaller epsilon are a post-processing: turn each by a coin.
+    """
+    claim, blocks = step.concludes(AtLeast), step.witness.items("blocks")
+    pair, count = claim.product[0] if len(claim.product) == 1 else (None, 0)
+    if step.premises or not isinstance(pair, ShuffledReportsPair) or count != 1:
+        raise RefusedError("the rule takes one pair of shuffled reports, once, and no premise")
+    if max(pair.records, pair.categories >> 22) > MAX_REPORTS or pair.epsilon > _LARGEST:
+        raise RefusedError(f"epsilon of a report is at most {_LARGEST}, and there are fewer")
+    if claim.epsilon > pair.epsilon:
+        raise RefusedError("there is no loss above the epsilon of a report")
+    if (pair.categories == 2) != (not blocks) or len(blocks) > MAX_LAYERS:
+        raise RefusedError(f"there are 2 to {MAX_LAYERS} ends of blocks, of two categories none")
+    step.budget.spend((1 + len(blocks)) * (counts_work(pair.records) + 9 * LAYER))
+    power = _power(pair.epsilon)
+    if blocks:
+        ends, spare = _increasing(blocks), max(pair.categories - 2, 0)
+        if spare and not ends[0]:
+            raise RefusedError("blocks of the reports on two categories begin at 1 or above")
+        layers = Reports(pair.records, power, spare, not spare, [ends], [0]).layers_below()
+    else:
+        told = Fraction(floor(power[0] * _GRID), _GRID)
+        others = Counts(pair.records - 1, 1 / told if pair.removal else told)
+        layers = [Layer(others, floor(_GRID * told / (told + 1)), 1 << _BITS)]
+    with ctx.workprec(2 * _BITS):
+        t = Fraction(ceil(_dyadic(ball(claim.epsilon).exp().upper()) * _GRID), _GRID)
+    least = Fraction(sum(one.depth(t) for one in layers), 1 << _BITS)
+    require_at_most(partial(ball, claim.delta), partial(ball, least), "the claimed divergence")
+    return ()
 
 
 def _heights(layers: list[Layer], ratios: list[Fraction]) -> dict[Fraction, Fraction]:

@@ -34,6 +34,7 @@ from tests.proofs.rules import (
     test_lower_power,
     test_sampled,
     test_shuffle,
+    test_shuffled_lower,
 )
 from tests.proofs.sampled import test_allocated, test_counted_gaussians, test_tables
 from tests.proofs.sums import test_lattice, test_ranges, test_residues
@@ -123,6 +124,7 @@ def _shuffled() -> None:
     test_shuffle.test_refuses_rough_odds()
     test_shuffle.test_rejects_the_pair_of_three_atoms()
     test_shuffle.test_counts_enclose_exact_masses(40, Fraction(1))
+    test_shuffled_lower.verdicts()
 
 
 def _counted() -> None:
@@ -193,6 +195,9 @@ def test_every_rule_is_seen_to_accept_and_to_refuse(name: str) -> None:
 
     if name == "at-least/true-positive-rate":
         verdicts = [isinstance(one, Rejected) for one in test_lower_power.power_verdicts()]
+        accepted, refused = verdicts.count(False), verdicts.count(True)
+    if name == test_shuffled_lower.RULE:
+        verdicts = [isinstance(one, Rejected) for one in test_shuffled_lower.verdicts()]
         accepted, refused = verdicts.count(False), verdicts.count(True)
     if name.startswith("shuffle/") or name == "allocate/pure-dp":
         verdicts = test_shuffle.rejections(name)

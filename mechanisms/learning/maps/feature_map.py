@@ -13,13 +13,10 @@ from typing import Any, Final, TypeVar, final
 import numpy as np
 from attrs import field, frozen
 
-from dpproof.accountant import arguments as check
-from dpproof.accountant.errors import ParameterError
+from dpproof.accountant import Guarantee, ParameterError, arguments as check, map_records
 from dpproof.accountant.form import Withholding
-from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.guarantees.rounding import sqrt_up
 from dpproof.accountant.readable import Readable
-from dpproof.accountant.theorems.composition import map_records
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.blocks import Blocks
 from dpproof.mechanisms.learning.grid import (
@@ -60,18 +57,12 @@ class FeatureMap(Withholding, Readable, ABC):
     @property
     @abstractmethod
     def output_norm(self) -> Fraction | None:
-        """Return a bound of the Euclidean norm of mapped rows, up to rounding, or None.
-
-        It is for choosing a learner's ``norm``. Privacy does not depend on it.
-        """
+        """Return a bound of mapped rows' norms, for choosing a learner's; not for privacy."""
 
     @property
     @abstractmethod
     def description(self) -> str:
-        """Return the map in words, for derivations and certificates.
-
-        The words hold everything that decides the map.
-        """
+        """Return the map in words that hold everything that decides it, for derivations."""
 
     @abstractmethod
     def _apply(self, rows: Vectors) -> Vectors:
@@ -79,11 +70,7 @@ class FeatureMap(Withholding, Readable, ABC):
 
     @final
     def apply(self, rows: Vectors) -> Vectors:
-        """Map rows, shape (n, features), to shape (n, output_features); nan if a row is not finite.
-
-        Raises:
-            ParameterError: the rows have another width.
-        """
+        """Map rows, (n, features), to (n, output_features); nan if a row is not finite."""
         if rows.ndim != 2 or rows.shape[1] != self.features:
             raise ParameterError("rows", rows.shape, f"a matrix {self.features} wide")
         finite = np.asarray(np.isfinite(rows).all(axis=1))
@@ -93,13 +80,7 @@ class FeatureMap(Withholding, Readable, ABC):
 
     @final
     def records(self, data: object) -> Any:  # noqa: ANN401  # Records, or Blocks of them
-        """Read labelled rows and map them; a blank row, all zeros, stays blank.
-
-        Args:
-            data: as for every learner.
-        Raises:
-            ParameterError: the data is not labelled rows of the right width.
-        """
+        """Read labelled rows, as every learner, and map them; a blank row, all zeros, stays."""
         if isinstance(data, Blocks):
             return data.map(self.records)
         read = as_records(data, self.features)
@@ -195,12 +176,7 @@ _SINE: Final = [(-1) ** k / math.factorial(2 * k + 1) for k in range(10)]
 
 
 def sine(turns: Vectors) -> Vectors:
-    """Return the sine of 2 pi turns, with an error of at most 2^-50.
-
-    Args:
-        turns: from -1/2 to 1/2.
-    Laws: element by element, bit for bit.
-    """
+    """Return the sine of 2 pi turns in [-1/2, 1/2], with an error of at most 2^-50, one by one."""
     half = np.copysign(0.5, turns)
     folded = np.where(np.abs(turns) > 0.25, half - turns, turns)
     angle = 2 * math.pi * folded
@@ -212,12 +188,7 @@ def sine(turns: Vectors) -> Vectors:
 
 
 def cosine(turns: Vectors) -> Vectors:
-    """Return the cosine of 2 pi turns, with an error of at most 2^-50.
-
-    Args:
-        turns: from -1/2 to 1/2.
-    Laws: element by element, bit for bit.
-    """
+    """Return the cosine of 2 pi turns in [-1/2, 1/2], as ``sine``."""
     return sine(0.25 - np.abs(turns))
 
 
@@ -319,10 +290,7 @@ class FourierFeatures(FeatureMap):
 
 @functools.lru_cache(maxsize=8)
 def _turns(plan: FourierFeatures) -> tuple[Vectors, int]:
-    """Return the frequencies in turns for rows of norm ``norm``: integers of 2^-bits, and bits.
-
-    The squared norm of each is at most 2^56.
-    """
+    """Return frequencies in turns for rows of norm ``norm``, integers of norm <= 2^28, and bits."""
     from scipy.special import ndtri  # noqa: PLC0415 - its import takes longer than all of ours
 
     size = plan.frequencies * plan.features
@@ -355,8 +323,6 @@ class MonomialFeatures(FeatureMap):
         norm: rows are clipped to this Euclidean norm before they are mapped, in data units.
     Source: the multinomial theorem; Bassily, Mohri & Suresh, arXiv:2204.10376, section 4.
     Proof: a feature is a product of coordinates of one row, one multiplication after the other.
-    Raises:
-        ParameterError: a parameter outside its domain, or too many monomials.
     Example:
         >>> plan = MonomialFeatures(features=2, degree=2, offset=1, norm=8)
         >>> one, other = plan.apply(np.array([[1.0, 2.0], [0.5, -1.0]]))
@@ -419,15 +385,11 @@ class GaussianProjection(ClippedProjection):
     stay as they are, as projecting would only add distortion.
 
     Args:
-        features: d, the width of the rows.
-        dimension: k, a constant.
-        seed: public, chosen before looking at the data; trying several is a selection.
+        features, dimension, seed: as for ``SignProjection``.
         norm: rows are clipped to this Euclidean norm before they are mapped, in data units.
     Source: Bassily, Mohri & Suresh, arXiv:2204.10376, Lemma A.1 and others on projections.
     Proof: rows and the matrix's rows are integer vectors of norms at most 2^24 and 2^28, so their
         products are exact in binary64 in any order, and a row of the result depends on no other.
-    Raises:
-        ParameterError: a parameter outside its domain.
     Example:
         >>> GaussianProjection(features=4, dimension=2, seed=1).matrix().shape
         (2, 4)
@@ -522,16 +484,10 @@ class RademacherProjection(ClippedProjection):
     add distortion.
 
     Args:
-        features: d, the width of the rows.
-        dimension: k. It has to be a constant: computed from the number of records it leaks that.
-        seed: public, chosen before looking at the data; trying several is a selection.
+        features, dimension, seed: as for ``SignProjection``, as is the proof.
         norm: rows are clipped to this Euclidean norm before they are mapped, in data units.
     Source: Bassily, Mohri & Suresh, arXiv:2204.10376, Algorithm 1; Achlioptas, JCSS 66 (2003),
         Theorem 1.1.
-    Proof: rows are on the grid first, where sums of at most 2^24 signed coordinates of at most
-        2^24 are exact in binary64, so a row of the result depends on that row alone.
-    Raises:
-        ParameterError: a parameter outside its domain.
     Example:
         >>> plan = RademacherProjection(features=4, dimension=2, seed=1, norm=2)
         >>> (plan.matrix() * 2**0.5).round().tolist()

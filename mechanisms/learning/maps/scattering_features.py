@@ -40,7 +40,7 @@ class ScatteringFeatures(FeatureMap):
 
     Args:
         features: pixels of an image, row after row.
-        height: of the image, in pixels; None is that of a square.
+        height: of the image, a divisor of its pixels; None is that of a square.
         scales: J, of wavelets; means are taken over 2^J pixels.
         angles: L, of wavelets.
         floor: each of the 1 + J L + J (J - 1) / 2 L^2 channels is centred over its positions and
@@ -53,8 +53,6 @@ class ScatteringFeatures(FeatureMap):
     Proof: an image goes through the transform by itself, in arrays whose shapes do not depend on
         the number of rows, so the same operations give the same bits. How far features move with
         an image is bounded by Theorem 1 of proofs/theory/scattering.md.
-    Raises:
-        ParameterError: a parameter outside its domain, or a height that does not divide the pixels.
     Example:
         >>> plan = ScatteringFeatures(features=64, scales=1, angles=4)
         >>> plan.output_features

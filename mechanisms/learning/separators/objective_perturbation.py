@@ -12,14 +12,11 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
-from dpproof.accountant import arguments
+from dpproof.accountant import ApproxDP, ParameterError, PureDP, arguments
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.arithmetic.crossing import bisect
-from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.guarantees.approx_dp import ApproxDP
 from dpproof.accountant.guarantees.derivation import Attained, Theorem
 from dpproof.accountant.guarantees.guarantee import applied
-from dpproof.accountant.guarantees.pure_dp import PureDP
 from dpproof.accountant.guarantees.rounding import short_up, show, sqrt_up
 from dpproof.accountant.relation import R
 from dpproof.accountant.side_conditions import AVERAGED_CHOICES, LIFTED_CHOICE, RANDOM_BITS
@@ -29,12 +26,11 @@ from dpproof.mechanisms.learning.separators.oracles import EnumerationOracle, Or
 from dpproof.mechanisms.learning.separators.separator_perturbation import (
     OracleChoice,
     PerturbedChoice,
-    chosen,
     exact,
     times_moved,
 )
 from dpproof.mechanisms.learning.separators.spaces import Space, patterns
-from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.outputs import Outputs, record
 from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers import discrete_laplace, geometric, spherical_rounded
 from dpproof.mechanisms.samplers.arrays import multiply_add
@@ -102,15 +98,8 @@ class AveragedPerturbation(OracleChoice[R]):
     Example:
         >>> from dpproof.accountant import AddRemove
         >>> from dpproof.mechanisms import Grid, HingeLoss
-        >>> fit = AveragedPerturbation(
-        ...     epsilon=1,
-        ...     delta=1e-6,
-        ...     space=Grid(1, 8),
-        ...     calls=500,
-        ...     rate=0.002,
-        ...     loss=HingeLoss(),
-        ...     relation=AddRemove(),
-        ... )
+        >>> given = {"space": Grid(1, 8), "loss": HingeLoss(), "relation": AddRemove()}
+        >>> fit = AveragedPerturbation(epsilon=1, delta=1e-6, calls=500, rate=0.002, **given)
         >>> round(fit.share, 3)
         0.02
         >>> fit.release([([1], 1), ([1], -1)] * 500).weights.shape
@@ -200,21 +189,13 @@ class AveragedPerturbation(OracleChoice[R]):
             sums = levels[minima].reshape(count, self.calls, width).sum(axis=1).reshape(-1)
             noisy = multiply_add(1, sums, discrete_laplace(scale, count * width, rng))
             rounded.append((noisy / self.calls).astype(np.float64).reshape(count, width))
-        return chosen(np.stack(rounded))
+        return record(2, weights=np.stack(rounded))
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Stability:
-    """A bound of the distance of sums of minima on neighbours, but with probability delta.
-
-    Attributes:
-        coordinates: d.
-        slope: the move of an objective's differences, per unit of ||w - u||_1.
-        scale: of the geometric noise.
-        calls: the number of minima that are added up.
-        delta: that probability.
-    """
+    """A bound of the distance of sums of minima on neighbours, but with probability delta."""
 
     coordinates: int
     slope: Fraction
@@ -243,10 +224,7 @@ class Stability:
 
     @property
     def share(self) -> Fraction:
-        """Return the q of the theorem, rounded up.
-
-        It is the least with calls kl(q || p) >= log(1/delta).
-        """
+        """Return the theorem's q, rounded up: the least with calls kl(q || p) >= -log delta."""
         p = self._moved(self.shift)
         if not 0 < p < 1 or not self._enough(p, 1.0):
             return Fraction(1)
@@ -294,13 +272,8 @@ class SphereLift(PerturbedChoice[R]):
     Args:
         epsilon: nats, in [2^-200, 1024].
         space: the candidates, such as ``Grid(3, 2)``.
-        loss: of a candidate at a record.
         oracle: an exact one; by default ``EnumerationOracle()``.
-        relation: the neighbouring relation; replace-one costs twice the noise.
-    Outputs:
-        A record with the field ``weights``: the candidate, integers of shape (coordinates,).
-    Raises:
-        ParameterError: as for ``SeparatorPerturbation``; an oracle with a tolerance.
+        loss, relation: as for ``SeparatorPerturbation``, as are outputs and errors.
     Example:
         >>> from dpproof.accountant import AddRemove
         >>> from dpproof.mechanisms import Grid
@@ -430,10 +403,7 @@ class Lift:
 
     @property
     def heights(self) -> Integers | None:
-        """Return the heights, by the squared norm of y; None if flat.
-
-        On a grid it is the squared norm of w.
-        """
+        """Return the heights by the squared norm of y, on a grid that of w; None if flat."""
         if self.flat:
             return None
         square = 4 * self.fineness**2
@@ -441,10 +411,7 @@ class Lift:
         return np.array([(root + 1) // 2 for root in doubled], dtype=np.int64)
 
     def charged(self, noise: NDArray[Any]) -> NDArray[Any]:
-        """Return the noise on places of patterns and on heights that equals minus <noise, psi>.
-
-        A place of coordinate j costs -c noise_j times the distance of two levels.
-        """
+        """Return what noise costs in places, -c noise_j times the gap of levels, and in heights."""
         width, steps = self.space.coordinates, len(self.values) - 1
         places = np.repeat(-self.fineness * self.gap * noise[:, :width], steps, axis=1)
         return np.concatenate([places, noise[:, width:]], axis=1)

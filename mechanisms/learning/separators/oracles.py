@@ -36,10 +36,7 @@ Charge = Callable[[Integers, Any], Integers]
 
 
 def total_losses(space: Space, loss: Loss, data: Patterns) -> Integers:
-    """Return the exact losses of all vectors of levels, -1 for one that is no candidate.
-
-    The shape is (heads, tails), in the order of levels: a vector is a head followed by a tail.
-    """
+    """Return the exact losses of all vectors, (heads, tails), in order; -1 for no candidate."""
     head, tail = halves(space)
     levels = np.array(space.levels)
     weights = space.weights(data.rows)
@@ -132,15 +129,10 @@ _LONG: Final = 2**62
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Problem:
-    """The losses of one dataset over a space.
+    """The losses of one dataset over a space, each worth ``unit`` units of the noise.
 
-    Attributes:
-        space: of the candidates.
-        loss: of a candidate at a record.
-        data: the records, grouped.
-        unit: the worth of one loss, in units of the noise.
-        heights: the factors of the last entry of a noise vector, by the sum of the squares
-            of a candidate's coordinates; None if noise vectors have no such entry.
+    ``heights`` are the factors of the last entry of a noise vector, by the sum of the squares of a
+    candidate's coordinates; None if noise vectors have no such entry.
     """
 
     space: Space
@@ -187,14 +179,7 @@ class Oracle(Readable, ABC):
 
     @abstractmethod
     def minima(self, problem: Problem, noises: NDArray[Any]) -> Integers:
-        """Find the minimum for every noise vector.
-
-        Args:
-            problem: the losses.
-            noises: integers, shape (runs, separators), one more if the problem has heights.
-        Returns:
-            Positions of levels, shape (runs, coordinates).
-        """
+        """Find each minimum's positions of levels; noises are integers, and heights come last."""
 
 
 @final
@@ -215,11 +200,7 @@ class EnumerationOracle(Oracle):
         return
 
     def accepts(self, space: Space, loss: Loss) -> None:  # noqa: ARG002  # any loss
-        """Refuse more than 2^26 vectors of levels.
-
-        Raises:
-            ParameterError: there are more.
-        """
+        """Refuse more than 2^26 vectors of levels."""
         if len(space.levels) ** space.coordinates > MOST_CANDIDATES:
             raise ParameterError(
                 "oracle", self, "able to list the space", f"at most {MOST_CANDIDATES} vectors"
@@ -231,10 +212,7 @@ class EnumerationOracle(Oracle):
 
 
 def best_candidates(problem: Problem, totals: Integers, noises: NDArray[Any]) -> Integers:
-    """Find the first minimum of losses plus noise, for every noise vector.
-
-    Arguments and result are those of ``Oracle.minima``, with the problem's totals computed before.
-    """
+    """Find first minima of losses plus noise, as ``Oracle.minima``, from the problem's totals."""
     space = problem.space
     head, _ = halves(space)
     outside = totals < 0
@@ -357,11 +335,7 @@ class MilpOracle(Oracle):
         return TOLERANCE
 
     def accepts(self, space: Space, loss: Loss) -> None:
-        """Refuse what is no linear program in the margins, or cannot be fallen back from.
-
-        Raises:
-            ParameterError: it is refused.
-        """
+        """Refuse what is no linear program in the margins, or cannot be fallen back from."""
         if not isinstance(loss, ZeroOne) or space.threshold is None:
             raise ParameterError("oracle", self, "EnumerationOracle() for this loss and space")
         self.fallback.accepts(space, loss)

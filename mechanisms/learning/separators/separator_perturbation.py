@@ -13,38 +13,22 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
-from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.guarantees.approx_dp import ApproxDP
+from dpproof.accountant import ApproxDP, DominatingPair, LInf, ParameterError, PureDP, post_process
 from dpproof.accountant.guarantees.derivation import Attained, Theorem
-from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.guarantees.guarantee import Guarantee, applied
-from dpproof.accountant.guarantees.pure_dp import PureDP
 from dpproof.accountant.guarantees.rounding import MAX_EXPONENT, exp_up, show, sqrt_up
 from dpproof.accountant.pairs.cut_gaussian import FoldedGaussianPair
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.readable import Readable
 from dpproof.accountant.relation import R, Relation, ReplaceLabel, ReplaceOne
-from dpproof.accountant.sensitivity import LInf
 from dpproof.accountant.side_conditions import NEAR_MINIMUM, PERTURBED_CHOICE, RANDOM_BITS
-from dpproof.accountant.theorems.composition import post_process
-from dpproof.mechanisms import parameters
+from dpproof.mechanisms import parameters, samplers
 from dpproof.mechanisms.learning.grid import Integers
-from dpproof.mechanisms.learning.separators.oracles import (
-    EnumerationOracle,
-    Oracle,
-    Problem,
-    levels_at,
-)
+from dpproof.mechanisms.learning.separators import oracles
 from dpproof.mechanisms.learning.separators.spaces import Loss, Space, ZeroOne, patterns
 from dpproof.mechanisms.mechanism import Mechanism
-from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.outputs import Outputs, record
 from dpproof.mechanisms.parameters import named
-from dpproof.mechanisms.samplers import (
-    discrete_cube_norm,
-    discrete_laplace,
-    gaussian_rounded,
-    spherical_rounded,
-)
 from dpproof.mechanisms.samplers.rng import Rng
 from dpproof.mechanisms.selection.exponential import ExponentialMechanism
 
@@ -52,13 +36,7 @@ from dpproof.mechanisms.selection.exponential import ExponentialMechanism
 @final
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The quantities that decide the noise besides its law.
-
-    Attributes:
-        places: m, the number of places of a pattern.
-        shift: the units of noise by which a place moves to make up for one record.
-        epsilon: the price.
-    """
+    """What decides the noise besides its law: places, shift by one record, and price."""
 
     places: int
     shift: int
@@ -94,12 +72,10 @@ class CubeNorm(Law):
 
     def draw(self, shape: Shape, size: int, rng: Rng) -> NDArray[Any]:
         """Draw exactly."""
-        return discrete_cube_norm(self.scale(shape), shape.places, size, rng)
+        return samplers.discrete_cube_norm(self.scale(shape), shape.places, size, rng)
 
     def densest(self, shape: Shape) -> Fraction:
-        """Return a bound of Z_{m-1} / Z_m, Z_m the sum of the masses.
-
-        It is at most e^(2 a) a / (2 m) for a = 1 / scale.
+        """Return a bound e^(2 a) a / (2 m) of Z_{m-1} / Z_m, Z the sum of masses, a = 1 / scale.
 
         Rounds: up, by e^(2 a) <= 1 + 4 a for a <= 1/2, which the shift ensures (``fineness``).
         """
@@ -118,7 +94,7 @@ class IndependentLaplace(Law):
 
     def draw(self, shape: Shape, size: int, rng: Rng) -> NDArray[Any]:
         """Draw exactly."""
-        drawn = discrete_laplace(self.scale(shape), size * shape.places, rng)
+        drawn = samplers.discrete_laplace(self.scale(shape), size * shape.places, rng)
         return drawn.reshape(size, shape.places)
 
     def densest(self, shape: Shape) -> Fraction:
@@ -137,12 +113,10 @@ class Sphere(Law):
 
     def draw(self, shape: Shape, size: int, rng: Rng) -> NDArray[Any]:
         """Draw exactly rounded vectors."""
-        return spherical_rounded(self.scale(shape), Fraction(1), shape.places, size, rng)
+        return samplers.spherical_rounded(self.scale(shape), Fraction(1), shape.places, size, rng)
 
     def densest(self, shape: Shape) -> Fraction:
-        """Return a bound of the density of one coordinate at 0.
-
-        It is at most 1 / (scale sqrt(pi (2 m - 1))).
+        """Return a bound 1 / (scale sqrt(pi (2 m - 1))) of the density of one coordinate at 0.
 
         Rounds: up, by pi >= 3.14 and a root that is rounded down to 2^-20.
         """
@@ -180,14 +154,14 @@ class SpaceChoice(Mechanism[R], ABC):
 
     def __attrs_post_init__(self) -> None:
         """Refuse what is no space or loss, or does not fit."""
-        require_choice(self.space, self.loss, EnumerationOracle())
+        require_choice(self.space, self.loss, oracles.EnumerationOracle())
 
 
 @frozen(kw_only=True, repr=False, field_transformer=named)
 class OracleChoice(SpaceChoice[R], ABC):
     """A choice that an oracle makes: the candidate that minimises losses and noise."""
 
-    oracle: Oracle = field(factory=EnumerationOracle)
+    oracle: oracles.Oracle = field(factory=oracles.EnumerationOracle)
 
     def __attrs_post_init__(self) -> None:
         """Refuse what is no space, loss or oracle, or does not fit."""
@@ -219,9 +193,9 @@ class PerturbedChoice(OracleChoice[R], ABC):
         width, levels = self.space.coordinates, np.array(self.space.levels)
         minima = []
         for seen in [patterns(data, width, self.loss.largest_feature) for data in datasets]:
-            problem = Problem(self.space, self.loss, seen, self.unit, self._heights)
+            problem = oracles.Problem(self.space, self.loss, seen, self.unit, self._heights)
             minima.append(levels[self.oracle.minima(problem, self._noises(count, rng))])
-        return chosen(np.stack(minima))
+        return record(2, weights=np.stack(minima))
 
 
 @final
@@ -324,11 +298,7 @@ class SeparatorPerturbation(PerturbedChoice[R]):
 
     @property
     def unit(self) -> int:
-        """Return the worth of one loss in units of the noise.
-
-        One record moves the difference of two candidates' losses by ``Loss.steepness`` a place in
-        which they differ, by twice that if it is replaced.
-        """
+        """Return the worth of one loss in units of the noise, whose shift hides one record."""
         return loss_unit(self.shape.shift, self.space, self.loss, self.relation)
 
     def _noises(self, count: int, rng: Rng) -> NDArray[Any]:
@@ -351,23 +321,16 @@ def require_choice(space: object, loss: object, oracle: object) -> None:
         raise ParameterError("space", space, "a space of candidates, such as Cube(10)")
     if not isinstance(loss, Loss):
         raise ParameterError("loss", loss, "ZeroOne(), HingeLoss() or ParityLoss()")
-    if not isinstance(oracle, Oracle):
+    if not isinstance(oracle, oracles.Oracle):
         raise ParameterError("oracle", oracle, "EnumerationOracle() or MilpOracle()")
     loss.steepness(space)
     oracle.accepts(space, loss)
 
 
-def exact(_mechanism: object, _parameter: object, oracle: Oracle) -> None:
+def exact(_mechanism: object, _parameter: object, oracle: oracles.Oracle) -> None:
     """Refuse an oracle with a tolerance."""
     if getattr(oracle, "tolerance", None) is not None:
         raise ParameterError("oracle", oracle, "an exact one, EnumerationOracle()")
-
-
-def chosen(weights: Outputs) -> Outputs:
-    """Return candidates as records with ``weights``, from shape (datasets, runs, ...)."""
-    outputs = np.recarray(weights.shape[:2], dtype=[("weights", weights.dtype, weights.shape[2:])])
-    outputs["weights"] = weights
-    return np.asarray(outputs)
 
 
 MECHANISM_GAUSSIAN_SEPARATOR: Final = Theorem(
@@ -397,12 +360,8 @@ class GaussianSeparator(PerturbedChoice[R]):
 
     Args:
         sigma: standard deviation of the noise on a place, in losses.
-        space, loss, relation: as for ``SeparatorPerturbation``.
         oracle: an exact one; by default ``EnumerationOracle()``.
-    Outputs:
-        A record with the field ``weights``: the candidate, integers of shape (coordinates,).
-    Raises:
-        ParameterError: as for ``SeparatorPerturbation``; an oracle with a tolerance.
+        space, loss, relation: as for ``SeparatorPerturbation``, as are outputs and errors.
     Example:
         >>> from dpproof.accountant import AddRemove
         >>> from dpproof.mechanisms import Cube
@@ -414,7 +373,7 @@ class GaussianSeparator(PerturbedChoice[R]):
     """
 
     sigma: Fraction = field(converter=parameters.scale)
-    oracle: Oracle = field(factory=EnumerationOracle, validator=exact)
+    oracle: oracles.Oracle = field(factory=oracles.EnumerationOracle, validator=exact)
 
     @property
     def _shift(self) -> int:
@@ -451,7 +410,7 @@ class GaussianSeparator(PerturbedChoice[R]):
 
     def _noises(self, count: int, rng: Rng) -> NDArray[Any]:
         zeros = np.zeros((count, self.space.separators))
-        return gaussian_rounded(zeros, self._deviation, Fraction(1), rng)
+        return samplers.gaussian_rounded(zeros, self._deviation, Fraction(1), rng)
 
 
 @final
@@ -471,12 +430,7 @@ class EnumeratedExponential(SpaceChoice[R]):
     Args:
         epsilon: of the pick, in nats.
         space: the candidates, at most 2^26 vectors of levels.
-        loss: of a candidate at a record.
-        relation: the neighbouring relation.
-    Outputs:
-        A record with the field ``weights``: the candidate, integers of shape (coordinates,).
-    Raises:
-        ParameterError: as for ``SeparatorPerturbation``.
+        loss: as for ``SeparatorPerturbation``, as are outputs and errors.
     Example:
         >>> from dpproof.accountant import AddRemove
         >>> from dpproof.mechanisms import Cube
@@ -499,11 +453,11 @@ class EnumeratedExponential(SpaceChoice[R]):
         read = [patterns(data, width, self.loss.largest_feature) for data in datasets]
         choices = []
         for data in read:
-            losses = Problem(self.space, self.loss, data, 1).totals().reshape(-1)
+            losses = oracles.Problem(self.space, self.loss, data, 1).totals().reshape(-1)
             listed = np.flatnonzero(losses >= 0)
             picked = self._mechanism().draw([-losses[listed]], count, rng)[0]
-            choices.append(levels_at(self.space, listed[picked]))
-        return chosen(np.array(self.space.levels)[np.stack(choices)])
+            choices.append(oracles.levels_at(self.space, listed[picked]))
+        return record(2, weights=np.array(self.space.levels)[np.stack(choices)])
 
     def _mechanism(self) -> ExponentialMechanism[R]:
         """Return the exponential mechanism on the negative losses."""

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Final, final
 
+import attrs
 import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
-from dpproof.accountant import arguments as check
-from dpproof.accountant.errors import ParameterError
+from dpproof.accountant import ParameterError, arguments as check
 from dpproof.accountant.form import Withholding
 from dpproof.accountant.readable import Readable
 from dpproof.mechanisms import parameters
@@ -49,9 +49,13 @@ class Space(Withholding, Readable, ABC):
     """The least margin that predicts +1; None if margins decide otherwise."""
 
     @property
-    @abstractmethod
     def coordinates(self) -> int:
-        """Return the number of coordinates of a candidate, and of features of a record."""
+        """Return the number of coordinates of a candidate, and of features of a record.
+
+        Every space declares it first, by the word for what its coordinates are.
+        """
+        kind: Any = type(self)
+        return int(getattr(self, attrs.fields(kind)[0].name))
 
     @property
     @abstractmethod
@@ -100,9 +104,7 @@ class Cube(Space):
     """Halfspaces with weights -1 and +1: predict +1 if <w, x> >= 1.
 
     Args:
-        dimension: the number of weights.
-    Raises:
-        ParameterError: dimension is not an integer from 1 to 4096.
+        dimension: the number of weights, from 1 to 4096.
     Example:
         >>> Cube(3).size, Cube(3).separators
         (8, 3)
@@ -112,11 +114,6 @@ class Cube(Space):
 
     dimension: int = field(converter=_width)
 
-    @property
-    def coordinates(self) -> int:
-        """Return the number of weights."""
-        return self.dimension
-
 
 @final
 @frozen(repr=False, field_transformer=named)
@@ -124,10 +121,8 @@ class Grid(Space):
     """Halfspaces with integer weights from -bound to bound: predict +1 if <w, x> >= 1.
 
     Args:
-        dimension: the number of weights.
-        bound: the largest weight.
-    Raises:
-        ParameterError: one of them is not an integer in its range.
+        dimension: the number of weights, from 1 to 4096.
+        bound: the largest weight, from 1 to 1024.
     Example:
         >>> Grid(2, 1).size, Grid(2, 1).separators
         (9, 4)
@@ -137,11 +132,6 @@ class Grid(Space):
     bound: int = field(
         converter=parameters.count, validator=parameters.within(1, _HIGHEST, f"at most {_HIGHEST}")
     )
-
-    @property
-    def coordinates(self) -> int:
-        """Return the number of weights."""
-        return self.dimension
 
     @property
     def levels(self) -> tuple[int, ...]:
@@ -155,9 +145,7 @@ class Conjunctions(Space):
     """Conjunctions of binary features: predict +1 if every chosen feature is 1.
 
     Args:
-        literals: the number of features; give negations as features of their own.
-    Raises:
-        ParameterError: literals is not an integer from 1 to 4096.
+        literals: the number of features, from 1 to 4096; give negations as features of their own.
     Example:
         >>> Conjunctions(5).size
         32
@@ -167,11 +155,6 @@ class Conjunctions(Space):
     threshold = 0  # no chosen feature is missing
 
     literals: int = field(converter=_width)
-
-    @property
-    def coordinates(self) -> int:
-        """Return the number of literals."""
-        return self.literals
 
     def weights(self, rows: Integers) -> Integers:
         """Return minus 1 for every feature that is not 1: the price of choosing it."""
@@ -184,9 +167,7 @@ class Parities(Space):
     """Parities of binary features: predict +1 if the sum of the chosen features is odd.
 
     Args:
-        bits: the number of features.
-    Raises:
-        ParameterError: bits is not an integer from 1 to 4096.
+        bits: the number of features, from 1 to 4096.
     Example:
         >>> Parities(4).separators
         4
@@ -196,11 +177,6 @@ class Parities(Space):
     threshold = None  # the parity of the margin decides
 
     bits: int = field(converter=_width)
-
-    @property
-    def coordinates(self) -> int:
-        """Return the number of bits."""
-        return self.bits
 
     def weights(self, rows: Integers) -> Integers:
         """Return the features modulo 2, so that margins stay small."""
@@ -217,10 +193,8 @@ class Subsets(Space):
     """Disjunctions of exactly k binary features: predict +1 if a chosen feature is 1.
 
     Args:
-        features: their number.
-        chosen: k.
-    Raises:
-        ParameterError: features is not an integer from 1 to 4096, or chosen not from 1 to features.
+        features: their number, from 1 to 4096.
+        chosen: k, from 1 to features.
     Example:
         >>> Subsets(6, 2).size, Subsets(6, 2).distance
         (15, 2)
@@ -236,11 +210,6 @@ class Subsets(Space):
     def _is_among_them(self, _parameter: object, number: int) -> None:
         if number > self.features:
             raise ParameterError("chosen", number, f"at most {self.features}")
-
-    @property
-    def coordinates(self) -> int:
-        """Return the number of features."""
-        return self.features
 
     @property
     def size(self) -> int:
@@ -264,12 +233,7 @@ LARGEST: Final = 2**20
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Patterns:
-    """The distinct rows of the records that count, with the number of each label.
-
-    Attributes:
-        rows: distinct integer rows, shape (patterns, features).
-        positive, negative: the numbers of records of each row with label +1, -1.
-    """
+    """The distinct integer rows of the records that count, with the number of each label."""
 
     rows: Integers
     positive: Integers
@@ -291,21 +255,14 @@ class Loss(Withholding, Readable, ABC):
         return 1
 
     def steepness(self, space: Space) -> Fraction:
-        """Return the largest difference of one record's losses of two candidates, a place.
-
-        That is, divided by the number of places in which their patterns differ.
-        """
+        """Return how far one record's losses of two candidates differ at most, a place of both."""
         return Fraction(1, space.distance)
 
     @abstractmethod
     def charge(
         self, margins: NDArray[Any], positive: Integers, negative: Integers, space: Space
     ) -> Integers:
-        """Add up the losses, by the margin, of records with one row.
-
-        The numbers of records of label +1 and -1 broadcast to the margins' shape, which the exact
-        totals have.
-        """
+        """Add up the losses by margins, for numbers of records of each label of their shape."""
 
     def apart(self, sums: Integers, data: Patterns, space: Space) -> Integers:  # noqa: ARG002  # of other losses
         """Return the losses of candidates whatever their margins, by the sums of their levels."""
@@ -315,10 +272,7 @@ class Loss(Withholding, Readable, ABC):
     def losses(
         self, margins: NDArray[Any], sums: Integers, data: Patterns, space: Space
     ) -> Integers:
-        """Add up the exact losses of candidates.
-
-        Margins have the shape (candidates, patterns), sums of levels the shape (candidates,).
-        """
+        """Add up exact losses by margins, (candidates, patterns), and sums of levels."""
         rows = self.charge(margins, data.positive, data.negative, space).sum(axis=1)
         return np.asarray(rows + self.apart(sums, data, space))
 

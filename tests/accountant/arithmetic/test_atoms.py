@@ -157,7 +157,7 @@ def test_radii_cover_the_stated_errors_of_masses_and_losses(found: Atoms) -> Non
         enclosure = found.cgf(np.array([s]))
         exponent = s * loss + found.log_p
         peak = exponent.real.max()
-        if found._near_one(s.real, s.real):  # which sum it is
+        if found.near_one(s.real, s.real):  # which sum it is
             moment = 1.0
             term = np.exp(s * loss) - 1 - s * loss + s * (np.exp(-loss) - 1 + loss)
             by_loss = np.abs(s * (np.exp(s * loss) - np.exp(-loss)))

@@ -13,7 +13,7 @@ from dpproof.accountant.pairs.laplace import RandomizedResponsePair
 from dpproof.accountant.pairs.product import Product
 from tests.accountant.pairs.builders import responses
 from tests.contracts.definition import ball
-from tests.contracts.pair_contract import Case, PairContract, flipped
+from tests.contracts.pair_contract import Case, PairContract, flipped, log_ratio
 
 
 class TestRandomizedResponse(PairContract):
@@ -57,3 +57,21 @@ def test_as_many_categories_as_the_odds() -> None:
         found = pair.cgf(np.array([0.001 + 0j]))
         error = abs(moment.log() - float(found.value[0].real))
         assert error <= float(found.radius[0]), (epsilon, digits)
+
+
+def test_many_at_once_along_a_line() -> None:
+    """K of many pairs at once is within few units of 120 digits, on the axis and far above it."""
+    cases = [(Fraction(3, 10) + Fraction(k, 70), 2 + 3 * (k % 2)) for k in range(8)]
+    pairs = [RandomizedResponsePair(epsilon=e, categories=k) for e, k in cases]
+    s = np.concatenate([[0.7, 31.0, 4000.0], 31.0 + 1j * np.geomspace(10.0, 6e4, 9)])
+    apart = RandomizedResponsePair.cgfs_along(pairs, s.real[:3], s[3:])
+    for (epsilon, categories), one, other in zip(
+        cases, RandomizedResponsePair.cgfs(pairs, s), apart, strict=True
+    ):
+        definition = responses(epsilon, categories, Fraction(0))
+        for at, point in enumerate(s):
+            true = definition.moment(complex(point))
+            for found in (one, other):
+                value, radius = complex(found.value[at]), float(found.radius[at])
+                assert abs(log_ratio(true, value)) <= ball(radius)
+                assert radius <= 1e-13 * (1.0 + abs(point))

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 from hypothesis import given, strategies as st
 
-from dpproof.accountant.selection.finite_base import Outcomes, corners
+from dpproof.accountant.pairs.laplace import RandomizedResponsePair
+from dpproof.accountant.pairs.product import Factor, Product
+from dpproof.accountant.selection.finite_base import Outcomes, corners, curve
 
 
 @given(
@@ -24,3 +27,21 @@ def test_the_sum_over_outcomes(losses: list[float], epsilon: float) -> None:
     # Q has more mass than 1 here or less: below all losses the profile is of a Q with mass 1
     if epsilon >= loss[-1]:
         assert true * (1 - 1e-12) <= found <= true * (1 + 1e-10) + 1e-300
+
+
+def test_a_lattice_is_met_at_its_losses() -> None:
+    """Pairs from above and from below are the one of 9 answers, to many digits, by few points."""
+    base = Product((Factor(RandomizedResponsePair(epsilon=Fraction(3, 4)), 9),))
+    found = curve(base)
+    assert found.forward.loss.size < 50
+    epsilon = np.array([0.1, 1.0, 3.0, 5.9])
+    k = np.arange(10)
+    many = np.array([math.comb(9, int(one)) for one in k])
+    p = many * (1 / (1 + math.exp(-0.75))) ** k * (1 / (1 + math.exp(0.75))) ** (9 - k)
+    loss = 0.75 * (2 * k - 9)
+    true = [np.maximum(p * -np.expm1(one - loss), 0.0).sum() for one in epsilon]
+    above = corners(found.above(*found.size, every=2)).at(epsilon)
+    below = corners(found.below(*found.size)).at(epsilon)
+    assert np.allclose(above, true, rtol=1e-5, atol=0)
+    assert np.allclose(below, true, rtol=1e-5, atol=0)
+    assert (below <= above).all()

@@ -74,6 +74,36 @@ def test_the_lower_end(command: Command, out: Path) -> None:
     assert 0 <= 1 - int(top) / int(bottom) / spent.json["epsilon"]["lower"] < 1e-6
 
 
+REPORTS = """
+[pipeline]
+relation = "replace-one"
+delta = 1e-6
+epsilon = 1
+
+[[stage]]
+name = "survey"
+mechanism = "randomized-response"
+epsilon = 1
+categories = 4
+sampling = { scheme = "shuffled-reports", records = 10000 }
+"""
+
+
+def test_the_lower_end_of_shuffled_reports(command: Command, out: Path) -> None:
+    """A fact about the histograms of two datasets, in a millionth of the bracket's lower end."""
+    made = command.run("certify", command.file(REPORTS), "--lower", "-o", str(out))
+    spent = command.run("budget", command.file(REPORTS), "--json")
+    text = out.read_text(encoding="utf-8")
+    claim = Certificate.from_json(text).claim
+    top, bottom = str(claim["epsilon"]).split("/")
+    out.write_text(text.replace(f"{top}/{bottom}", f"{101 * int(top)}/{100 * int(bottom)}"))
+
+    assert (made.status, made.err) == (0, "")
+    assert "all others in a third" in made.out
+    assert 0 <= 1 - int(top) / int(bottom) / spent.json["epsilon"]["lower"] < 1e-6
+    assert command.run("check", str(out)).status != 0
+
+
 def test_attack_risk(command: Command, out: Path) -> None:
     """What the budget's table says that attacks reach is certified, to a millionth."""
     spent = command.run("budget", command.file(PIPELINE), "--json").json

@@ -52,6 +52,15 @@ DOMAINS: dict[str, tuple[dict[str, Any], dict[str, tuple[Any, ...]]]] = {
             "removal": (0, "false"),
         },
     ),
+    "shuffled-reports": (
+        {"epsilon": "1", "categories": 3, "records": 2, "removal": True},
+        {
+            "epsilon": NOT_POSITIVE,
+            "categories": (1, -1, "3"),
+            "records": (0, "3"),
+            "removal": (1, "true"),
+        },
+    ),
     "allocated-gaussian": (
         {"mu_squared": "1", "rounds": 2, "removal": True},
         {"mu_squared": NOT_POSITIVE, "rounds": (1, 0, "3"), "removal": (1, "true")},

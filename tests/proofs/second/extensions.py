@@ -31,6 +31,7 @@ groups: map-records/ choice/ parallel/,position restrict/relation compose/concur
 numbers: compose/gdp
 numbers: convert/pure-approx,approx-pure,pair-pure,pure-gdp,pair-gdp,profile-gdp,pair-zcdp
 lower: at-least/closed,contour,smoothed,lattice,cells,allocated,renyi,true-positive-rate
+lower: at-least/shuffled-reports
 """
 _NOTIONS: Final = """
 renyi: zcdp/ rdp/
@@ -41,7 +42,7 @@ _PAIRS: Final = """
 discrete: randomized-response/ finite/ discrete-laplace/ discrete-gaussian/
 curves: logistic/ floored-gaussian/ folded-gaussian/
 samples: sampled/ counted-gaussians/ allocated-gaussian/ opposite-gaussians/
-lower: largest-of-gaussians/
+lower: largest-of-gaussians/ shuffled-reports/
 """
 
 

@@ -14,12 +14,13 @@ from . import limits, pairs as kinds
 from .arithmetic import Number, ball, exact, require_at_most
 from .errors import BeyondError, RefusedError
 from .pairs import Pair, Product
-from .rule import ALONE, FIXED, FRESH, Application, C, Rule
+from .rule import ALONE, FIXED, FRESH, Application, Rule
 from .statements import (
     GDP,
     SYMMETRIC,
     Advantage,
     ApproxDP,
+    C,
     Claim,
     HockeyStick,
     Pairs,

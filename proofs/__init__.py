@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from dpproof.proofs.core.certificate import Certificate, Step
+from dpproof.proofs.certificate import Certificate, Step
 from dpproof.proofs.core.errors import CertificateError, CheckError
 from dpproof.proofs.core.verdict import Rejected, Verdict, Verified, VerifiedUnder
 

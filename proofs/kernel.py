@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from dpproof.proofs.certificate import Certificate
 from dpproof.proofs.core import kernel
-from dpproof.proofs.core.certificate import Certificate
 from dpproof.proofs.core.rule import Rule
 from dpproof.proofs.core.verdict import Verdict
 from dpproof.proofs.rules import RULES, SYSTEM
@@ -14,7 +14,7 @@ from dpproof.proofs.rules import RULES, SYSTEM
 
 def check(certificate: Certificate, rules: Mapping[str, Rule] = RULES) -> Verdict:
     """Verify a certificate by rules of these names."""
-    return kernel.check(certificate, replace(SYSTEM, rules=rules))
+    return kernel.check(certificate.steps, replace(SYSTEM, rules=rules))
 
 
 def check_text(text: str) -> Verdict:

@@ -15,27 +15,26 @@ from typing import Final
 
 from dpproof.proofs.core.limits import (
     MAX_CHARACTERS as MAX_CHARACTERS,
-    MAX_COMMON_BITS as MAX_COMMON_BITS,
     MAX_COUNT as MAX_COUNT,
     MAX_DEPTH as MAX_DEPTH,
     MAX_DIGITS as MAX_DIGITS,
     MAX_LABEL as MAX_LABEL,
     MAX_NAME as MAX_NAME,
-    MAX_OUTCOMES as MAX_OUTCOMES,
-    MAX_POINTS as MAX_POINTS,
     MAX_STEPS as MAX_STEPS,
-    MAX_SUM_BITS as MAX_SUM_BITS,
     MAX_WORDS as MAX_WORDS,
     MAX_WORK as MAX_WORK,
     PER_STEP as PER_STEP,
     PRECISIONS as PRECISIONS,
     VALUE as VALUE,
     at_precision as at_precision,
-    finite_work as finite_work,
 )
 
 PER_COMPARISON: Final = 32  # of a few elementary functions
 # Sizes, which bound memory too.
+MAX_POINTS: Final = 2_000  # of one statement
+MAX_COMMON_BITS: Final = 1 << 14  # of the masses' common denominator
+MAX_OUTCOMES: Final = 2_000  # of a finite pair
+MAX_SUM_BITS: Final = 1 << 16  # of the common denominator of other sums
 MAX_NODES: Final = 1 << 18  # of a sum, and of all lines of a table
 MAX_MATRIX: Final = 1 << 18  # terms times the root of the nodes
 MAX_QUADRATURE: Final = 1 << 14  # nodes of a trapezoid rule on either side
@@ -80,6 +79,11 @@ LOOK_UP: Final = 160  # in the sums of a lattice
 LAYER: Final = 3  # of one layer of shuffled reports, at one ratio
 LEVEL: Final = 4  # of one bound of a list
 RUN_LAW: Final = 4  # of phi by formula
+
+
+def finite_work(outcomes: int) -> int:
+    """Price sorting and adding up the outcomes of a finite pair, for all values of its profile."""
+    return 32 * outcomes
 
 
 def formula_work(kind: str, count: int, nodes: int, shift: int = 1) -> int:

@@ -34,7 +34,7 @@ from dpproof.accountant.selection.finite_base import curve
 from dpproof.accountant.subsampling.shuffled import as_gaussian
 from dpproof.accountant.subsampling.subsampled import SubsampledPair
 from dpproof.proofs import limits
-from dpproof.proofs.core.certificate import Step
+from dpproof.proofs.certificate import Step
 
 MARGIN = 1e-9  # Relative margin for the roundings of bounds computed here.
 _BENDS = 160  # Losses of the base at which its profile is bounded.

@@ -41,7 +41,7 @@ from dpproof.accountant.run_counts.law import RunLaw
 from dpproof.accountant.selection.finite_base import NeymanPearsonCurve
 from dpproof.accountant.selection.profile import selection
 from dpproof.proofs import limits
-from dpproof.proofs.core.certificate import Json, Step, show_rational
+from dpproof.proofs.certificate import Json, Step, show_rational
 from dpproof.proofs.limits import TANGENT_BITS
 
 # A point near 0 for the slope of phi', and the relative rounding. Heuristic: the checker decides.

@@ -30,7 +30,7 @@ from dpproof.accountant.subsampling.allocated import AllocatedGaussianPair, as_l
 from dpproof.accountant.subsampling.bracketed import BracketedPair, expanded
 from dpproof.accountant.subsampling.counted_gaussians import CountedGaussiansPair
 from dpproof.accountant.subsampling.subsampled import SubsampledPair
-from dpproof.proofs.core.certificate import Certificate, Step
+from dpproof.proofs.certificate import Certificate, Step
 
 
 def checked(certificate: Certificate) -> Certificate:

@@ -44,7 +44,7 @@ from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.subsampling.allocated import AllocatedGaussianPair
 from dpproof.accountant.subsampling.subsampled import SubsampledPair
 from dpproof.proofs import limits
-from dpproof.proofs.core.certificate import Json, Step, show_rational
+from dpproof.proofs.certificate import Json, Step, show_rational
 
 _SLACKS = 2.0 ** np.arange(-30, -6)  # Slacks of a point, tried in this order.
 _WIDEST_SLACK = 2.0**-20  # Slack of a proof before a longer one is tried.

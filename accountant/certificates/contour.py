@@ -44,7 +44,7 @@ from dpproof.accountant.subsampling.allocated import AllocatedGaussianPair
 from dpproof.accountant.subsampling.counted_gaussians import CountedGaussiansPair
 from dpproof.accountant.subsampling.subsampled import SubsampledPair
 from dpproof.proofs import limits
-from dpproof.proofs.core.certificate import Json, Step, show_rational
+from dpproof.proofs.certificate import Json, Step, show_rational
 from dpproof.proofs.limits import MAX_QUADRATURE
 
 _LARGEST_TURN = 1.49  # Largest mu times shift: the checker allows 3/2. Heuristic.

@@ -38,7 +38,7 @@ from dpproof.accountant.guarantees.rounding import floats_around
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.subsampling.allocated import AllocatedGaussianPair
 from dpproof.accountant.theorems.conversion import pair_to_gdp, pair_to_zcdp
-from dpproof.proofs.core.certificate import Step, show_rational
+from dpproof.proofs.certificate import Step, show_rational
 
 
 @final

@@ -37,7 +37,7 @@ from dpproof.accountant.subsampling.shuffled_reports import (
     layout,
 )
 from dpproof.proofs import limits
-from dpproof.proofs.core.certificate import Step
+from dpproof.proofs.certificate import Step
 
 _BITS = 26  # Bits of a bound.
 LOG_BITS = 40  # Bits after the point of a log of a ratio.

@@ -33,7 +33,7 @@ from dpproof.accountant.subsampling.allocated import AllocatedGaussianPair
 from dpproof.accountant.subsampling.counted_gaussians import CountedGaussiansPair
 from dpproof.accountant.subsampling.subsampled import Direction, SubsampledPair
 from dpproof.proofs import limits
-from dpproof.proofs.core.certificate import Step, show_rational
+from dpproof.proofs.certificate import Step, show_rational
 
 _MANY = 900.0  # Losses of a pair beyond which another proof is used. Heuristic.
 # Log of a delta that 512 bits separate from what is left out. Heuristic: the checker decides.

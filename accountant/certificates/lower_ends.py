@@ -58,7 +58,7 @@ from dpproof.accountant.subsampling.shuffled import ShuffledGaussianPair
 from dpproof.accountant.subsampling.shuffled_reports import ShuffledReportsPair, bounds, layout
 from dpproof.accountant.subsampling.subsampled import Direction, SubsampledPair
 from dpproof.proofs import limits
-from dpproof.proofs.core.certificate import Json, Step, show_rational
+from dpproof.proofs.certificate import Json, Step, show_rational
 
 LowerProof: TypeAlias = "ClosedForm | FoldedSum | ContourProof"
 # Slacks of a point, tried in this order.

@@ -46,7 +46,7 @@ from dpproof.accountant.theorems.allocation import ALLOCATE_PURE
 from dpproof.accountant.theorems.conversion import notion_to_rdp, pair_to_pure
 from dpproof.accountant.theorems.parallel import MIXTURE, SHUFFLE_PURE, SHUFFLE_RANDOMIZED_RESPONSE
 from dpproof.accountant.theorems.selection import SELECT_ABOVE, SELECT_PAIR, select_pure, select_rdp
-from dpproof.proofs.core.certificate import show_rational
+from dpproof.proofs.certificate import show_rational
 
 # Relative distance at which the proof of a selection is near a point: about the width of its
 # bracket, as a closer proof takes a hundred times as long to check. Heuristic.

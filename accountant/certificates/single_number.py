@@ -39,7 +39,7 @@ from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from dpproof.accountant.run_counts.law import RunLaw, TruncatedNegativeBinomial
 from dpproof.accountant.subsampling.subsampled import Direction, SubsampledPair
 from dpproof.proofs import limits
-from dpproof.proofs.core.certificate import Json, Step, show_rational
+from dpproof.proofs.certificate import Json, Step, show_rational
 
 ROOM: Final = Fraction(1, 2**30)  # Relative room of a proof.
 _LARGEST: Final = Fraction(sys.float_info.max)

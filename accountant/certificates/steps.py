@@ -42,7 +42,7 @@ from dpproof.accountant.guarantees.rdp import RDP, ZCDP, RenyiGuarantee
 from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.accountant.run_counts.law import RunLaw
 from dpproof.accountant.sampling import OneStepScheme
-from dpproof.proofs.core.certificate import Json, Step, show_rational
+from dpproof.proofs.certificate import Json, Step, show_rational
 from dpproof.proofs.limits import MAX_LABEL
 
 Proved: TypeAlias = Guarantee[Any]

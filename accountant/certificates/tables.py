@@ -42,7 +42,7 @@ from dpproof.accountant.subsampling.allocated import AllocatedGaussianPair
 from dpproof.accountant.subsampling.subsampled import Direction, SubsampledPair
 from dpproof.accountant.subsampling.tabulated import as_lattice_pair
 from dpproof.proofs import limits
-from dpproof.proofs.core.certificate import Step, show_rational
+from dpproof.proofs.certificate import Step, show_rational
 from dpproof.proofs.limits import DIRECT, MAX_TABLE_CELLS, MAX_TABLE_RUNS
 
 _CLOSE_LINE: Final = 1e-12  # How far a bound may be above the profile, relatively.

@@ -28,7 +28,7 @@ from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.run_counts.law import RunLaw
 from dpproof.accountant.selection.finite_base import Outcomes, curve
 from dpproof.proofs import limits
-from dpproof.proofs.core.certificate import Json, Step, show_rational
+from dpproof.proofs.certificate import Json, Step, show_rational
 
 _COUNT = 300  # Ratios of the finite pair.
 _SHIFTED, _TOP = 240, 60  # Points of the base's profile, and those of its largest losses.

@@ -34,7 +34,7 @@ from dpproof.accountant.relation import (
 
 if TYPE_CHECKING:
     from dpproof.accountant import DominatingPair
-    from dpproof.proofs.core.certificate import Certificate
+    from dpproof.proofs.certificate import Certificate
 
 
 _NARROW = 1e-6  # Relative width of an answer that is not asked alone. Heuristic.

@@ -17,7 +17,7 @@ from dpproof.errors import InputError
 from dpproof.pipeline.pipeline import Pipeline
 from dpproof.proofs import Certificate, Rejected, Verdict, Verified, VerifiedUnder, check_text
 from dpproof.proofs.__main__ import REJECTED, VERIFIED, lines, main
-from dpproof.proofs.core.certificate import Json
+from dpproof.proofs.certificate import Json
 
 _NAME: Final = re.compile(r'"(?:[^"\\]|\\.)*"|\bM[1-9][0-9]*\b')  # or words of an author, kept
 _LONG: Final = re.compile(r"\[[0-9]+ characters, sha256 ([0-9a-f]{64})\]")

@@ -28,7 +28,7 @@ from dpproof.learn.reading import in_blocks
 from dpproof.ledger.ledger import Ledger
 from dpproof.ledger.places import hidden
 from dpproof.mechanisms import Blocks, Mechanism
-from dpproof.proofs.core.certificate import Certificate
+from dpproof.proofs.certificate import Certificate
 
 _SAID: Final = "fitted on data declared public"
 # What is set is emptied at the end of the block: a task started inside keeps a copy of the context.

@@ -46,7 +46,7 @@ from dpproof.learn.private_estimator import (
     said_public,
 )
 from dpproof.learn.reading import scored
-from dpproof.proofs.core.certificate import Certificate
+from dpproof.proofs.certificate import Certificate
 
 Tunable: TypeAlias = PerceptronClassifier | MarginClassifier | LogisticRegression
 

@@ -11,7 +11,7 @@ from dpproof.accountant import GDP, RDP, ZCDP, ApproxDP, Guarantee, PrivacyFilte
 from dpproof.accountant.adaptive import several_filters as filters
 from dpproof.accountant.errors import BudgetExceeded, ParameterError
 from dpproof.accountant.relation import RELATIONS, AddRemove, Relation
-from dpproof.proofs.core.certificate import read_rational, show_rational
+from dpproof.proofs.certificate import read_rational, show_rational
 
 Costs: TypeAlias = tuple[Fraction, ...]
 State: TypeAlias = dict[str, Any]

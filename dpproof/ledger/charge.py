@@ -17,7 +17,7 @@ from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.theorems.conversion import notion_to_rdp
 from dpproof.ledger import budget
 from dpproof.ledger.budget import ALONE, BITS, Costs, State, rounded_up
-from dpproof.proofs.core.certificate import read_rational, show_rational
+from dpproof.proofs.certificate import read_rational, show_rational
 from dpproof.proofs.core.errors import CertificateError
 
 PARTS: Final = 16  # of the delta of sums, one a spend that does not state its own

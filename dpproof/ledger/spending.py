@@ -27,7 +27,7 @@ from dpproof.ledger.chain import canonical, digest
 from dpproof.ledger.charge import Plan
 from dpproof.ledger.database import LOCK, Execute, Rows
 from dpproof.ledger.errors import AlreadySpent, KeyConflict, LedgerDamaged, LedgerError
-from dpproof.proofs.core.certificate import show_rational
+from dpproof.proofs.certificate import show_rational
 
 VERSION: Final = 2  # 1 was made of texts for people, which are free to change
 WITHOUT: Final = "none: "  # and why, in the place of a certificate's digest

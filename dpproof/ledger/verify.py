@@ -18,7 +18,7 @@ from dpproof.ledger.charge import proved_costs
 from dpproof.ledger.database import Execute, Rows, Statement
 from dpproof.ledger.errors import MISFITS, LedgerDamaged, LedgerError
 from dpproof.proofs import Rejected, check_text
-from dpproof.proofs.core.certificate import Certificate
+from dpproof.proofs.certificate import Certificate
 
 
 @final

@@ -11,8 +11,8 @@ from typing import Final
 
 from flint import arb
 
-from dpproof.proofs.balls.arithmetic import each_precision
-from dpproof.proofs.core.arithmetic import ball, exact, exact_sum, normal_tail
+from dpproof.proofs.balls.arithmetic import each_precision, exact_sum
+from dpproof.proofs.core.arithmetic import ball, exact, normal_tail
 from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.fields import Fields
 from dpproof.proofs.core.frozen import frozen

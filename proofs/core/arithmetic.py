@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from fractions import Fraction
 from typing import TypeAlias
 
 from flint import arb, ctx, fmpq
 
 from .errors import RefusedError, UndecidedError
-from .limits import MAX_SUM_BITS, PRECISIONS
+from .limits import PRECISIONS
 from .verdict import openable
 
 Number: TypeAlias = arb | Fraction
@@ -25,16 +25,6 @@ def ball(value: Number | int) -> arb:
     return arb(fmpq(value.numerator, value.denominator))
 
 
-def exact_sum(values: Iterable[Fraction], most: int = MAX_SUM_BITS) -> Fraction:
-    """Return the sum of rationals; refuse a denominator of more than ``most`` bits."""
-    total = Fraction(0)
-    for value in values:
-        total += value
-        if total.denominator.bit_length() > most:
-            raise RefusedError("the common denominator of a sum is too long")
-    return total
-
-
 def require_at_most(value: Callable[[], Number], limit: Callable[[], Number], what: str) -> None:
     """Accept if one number is certainly at most another; undecided if their enclosures overlap."""
     left, right = value(), limit()
@@ -43,8 +33,7 @@ def require_at_most(value: Callable[[], Number], limit: Callable[[], Number], wh
     else:
         above, below = ball(left) > ball(right), ball(left) <= ball(right)
     if above:
-        shown, most = _show(ball(left)), _show(ball(right))
-        raise RefusedError(f"{what} is at least {shown}, above {most}")
+        raise RefusedError(f"{what} is at least {_show(ball(left))}, above {_show(ball(right))}")
     if not below:
         raise UndecidedError(f"{what}: {ctx.prec} bits of precision do not decide")
 

@@ -1,14 +1,9 @@
-"""The certificate as data: exact JSON, a list of steps in which each cites earlier ones.
-
-Nothing here says whether a certificate is right; ``proofs.check`` does. The format is described
-for implementers in docs/CERTIFICATE.md.
-"""
+"""The text of a certificate: exact JSON, a list of steps in which each cites earlier ones."""
 
 from __future__ import annotations
 
 import json
 import re
-import reprlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,7 +11,6 @@ from typing import Final, NoReturn, TypeAlias, final
 
 from . import limits
 from .errors import CertificateError
-from .frozen import frozen
 
 FORMAT: Final = "dpproof-certificate"
 VERSION: Final = 1
@@ -48,83 +42,44 @@ class Step:
     label: str = ""
 
 
-@frozen
-class Certificate:
-    """Steps in an order in which each cites earlier ones only; the last one is the claim."""
-
-    steps: tuple[Step, ...]
-
-    def __repr__(self) -> str:
-        """Return one line: how many steps there are, and the claim, long numbers cut."""
-        claim = reprlib.repr(dict(self.claim)) if self.steps else "nothing"
-        return f"<Certificate of {len(self.steps)} steps, claims {claim}>"
-
-    @property
-    def claim(self) -> Mapping[str, Json]:
-        """Return the conclusion of the last step; refuse if there is none."""
-        if not self.steps:
-            raise CertificateError("a certificate has at least one step")
-        return self.steps[-1].conclusion
-
-    def to_json(self) -> str:
-        """Return the certificate as text: one step a line, the claim first; refuse other values."""
-        try:
-            return self._text()
-        except (TypeError, ValueError, RecursionError) as error:
-            raise CertificateError(f"not JSON: {error}") from None
-
-    def _text(self) -> str:
-        lines = [
-            json.dumps(
-                {
-                    "rule": step.rule,
-                    "premises": list(step.premises),
-                    "witness": step.witness,
-                    "conclusion": step.conclusion,
-                    **({"label": step.label} if step.label else {}),
-                }
-            )
-            for step in self.steps
-        ]
-        head = f'"format": "{FORMAT}",\n"version": {VERSION},\n"claim": {json.dumps(self.claim)}'
-        return f'{{{head},\n"steps": [\n' + ",\n".join(lines) + "\n]}\n"
-
-    @staticmethod
-    def from_json(text: str) -> Certificate:
-        """Read a certificate; anything unusual but a byte-order mark before it is refused."""
-        if (kind := type(text).__name__) != "str":
-            wanted = "must be of the type str"
-            raise TypeError(f"text {wanted}, got {kind}; decode bytes as UTF-8 first")
-        text = text.removeprefix("\ufeff")
-        if len(text) > limits.MAX_CHARACTERS:
-            raise CertificateError(f"longer than {limits.MAX_CHARACTERS} characters")
-        _refuse_depth(text)
-        try:
-            document = json.loads(
-                text,
-                object_pairs_hook=_unique,
-                parse_float=_no_float,
-                parse_constant=_no_float,
-                parse_int=_short_int,
-            )
-        except ValueError as error:
-            raise CertificateError(f"not JSON: {error}") from None
-        return _certificate(document)
-
-
-def show_rational(value: Fraction | int) -> str:
-    """Return an exact rational in lowest terms as text, such as ``"-3/4"`` or ``"5"``."""
-    text = str(Fraction(value))
-    if len(text) > limits.MAX_DIGITS:
-        raise CertificateError(f"a rational of {len(text)} characters is too long")
-    return text
+def read_steps(text: str) -> tuple[Step, ...]:
+    """Return a certificate's steps; refuse anything unusual but a byte-order mark before it."""
+    if (kind := type(text).__name__) != "str":
+        raise TypeError(f"text must be of the type str, got {kind}; decode bytes as UTF-8 first")
+    text = text.removeprefix("\ufeff")
+    if len(text) > limits.MAX_CHARACTERS:
+        raise CertificateError(f"longer than {limits.MAX_CHARACTERS} characters")
+    _refuse_depth(text)
+    try:
+        document = json.loads(
+            text,
+            object_pairs_hook=_unique,
+            parse_float=_no_float,
+            parse_constant=_no_float,
+            parse_int=_short_int,
+        )
+    except ValueError as error:
+        raise CertificateError(f"not JSON: {error}") from None
+    document = _object(document, {"format", "version", "claim", "steps"}, "the certificate")
+    if document["format"] != FORMAT:
+        raise CertificateError(f"format is {_short(document['format'])}, expected {FORMAT!r}")
+    version, listed = document["version"], document["steps"]
+    if type(version) is not int or version != VERSION:
+        raise CertificateError(f"version is {_short(version)}, this checker reads {VERSION}")
+    if not isinstance(listed, list) or not 1 <= len(listed) <= limits.MAX_STEPS:
+        raise CertificateError(f"steps must be a list of 1 to {limits.MAX_STEPS} steps")
+    steps = tuple(_step(item, place) for place, item in enumerate(listed))
+    claims = steps[-1].conclusion, document["claim"]  # true is no 1 in text, and order no matter
+    said, repeated = (json.dumps(one, sort_keys=True) for one in claims)
+    if said != repeated:
+        raise CertificateError("the claim is not the conclusion of the last step")
+    return steps
 
 
 def read_rational(text: object) -> Fraction:
     """Return the exact value of a rational in lowest terms; refuse "0.5" and "2/4"."""
-    if not isinstance(text, str) or len(text) > limits.MAX_DIGITS:
-        raise CertificateError(f'expected a rational as text, "3/4", got {_short(text)}')
-    match = _RATIONAL.fullmatch(text)
+    short = isinstance(text, str) and len(text) <= limits.MAX_DIGITS
+    match = _RATIONAL.fullmatch(str(text)) if short else None
     if match is None:
         raise CertificateError(f'expected a rational as text, "3/4", got {_short(text)}')
     value = Fraction(int(match[1]), int(match[2] or 1))
@@ -133,42 +88,26 @@ def read_rational(text: object) -> Fraction:
     return value
 
 
-def _certificate(value: object) -> Certificate:
-    document = _object(value, {"format", "version", "claim", "steps"}, "the certificate")
-    if document["format"] != FORMAT:
-        raise CertificateError(f"format is {_short(document['format'])}, expected {FORMAT!r}")
-    version = document["version"]
-    if type(version) is not int or version != VERSION:
-        raise CertificateError(f"version is {_short(version)}, this checker reads {VERSION}")
-    listed = document["steps"]
-    if not isinstance(listed, list) or not 1 <= len(listed) <= limits.MAX_STEPS:
-        raise CertificateError(f"steps must be a list of 1 to {limits.MAX_STEPS} steps")
-    certificate = Certificate(tuple(_step(item, place) for place, item in enumerate(listed)))
-    claims = certificate.claim, document["claim"]  # true is no 1 in text, and order no matter
-    said, repeated = (json.dumps(one, sort_keys=True) for one in claims)
-    if said != repeated:
-        raise CertificateError("the claim is not the conclusion of the last step")
-    return certificate
-
-
 def _step(document: object, place: int) -> Step:
-    keys = {"rule", "premises", "witness", "conclusion"}
+    keys, where = {"rule", "premises", "witness", "conclusion"}, f"step {place}"
     named = isinstance(document, dict) and "label" in document
-    step = _object(document, keys | {"label"} if named else keys, f"step {place}")
+    step = _object(document, keys | {"label"} if named else keys, where)
     rule, premises = step["rule"], step["premises"]
-    if not isinstance(rule, str) or not rule.isprintable() or len(rule) > limits.MAX_NAME:
-        raise CertificateError(f"step {place}: the rule is {_short(rule)}, expected a name")
-    if not isinstance(premises, list) or not all(type(item) is int for item in premises):
-        raise CertificateError(f"step {place}: premises must be a list of whole numbers")
-    if any(not 0 <= item < place for item in premises):
-        raise CertificateError(f"step {place}: a premise must be an earlier step")
-    if premises != sorted(premises):
-        raise CertificateError(f"step {place}: premises must be listed in increasing order")
     conclusion, witness = step["conclusion"], step["witness"]
+    if not isinstance(rule, str) or not rule.isprintable() or len(rule) > limits.MAX_NAME:
+        raise CertificateError(f"{where}: the rule is {_short(rule)}, expected a name")
+    if not isinstance(premises, list) or not all(type(item) is int for item in premises):
+        raise CertificateError(f"{where}: premises must be a list of whole numbers")
+    if any(not 0 <= item < place for item in premises):
+        raise CertificateError(f"{where}: a premise must be an earlier step")
+    if premises != sorted(premises):
+        raise CertificateError(f"{where}: premises must be listed in increasing order")
     if not isinstance(conclusion, dict) or not isinstance(witness, dict):
-        raise CertificateError(f"step {place}: conclusion and witness must be objects")
-    label = _label(step["label"], place) if named else ""
-    old, _, notion = rule.partition("/")
+        raise CertificateError(f"{where}: conclusion and witness must be objects")
+    label, most, (old, _, notion) = step.get("label", ""), limits.MAX_LABEL, rule.partition("/")
+    if not isinstance(label, str) or not label.isprintable() or not named <= len(label) <= most:
+        wanted = f"1 to {most} printable characters"
+        raise CertificateError(f"{where}: the label is {_short(label)}, expected {wanted}")
     return Step(
         rule=f"compose/{notion}" if old == "repeat" else rule,  # as earlier writers called it
         premises=tuple(premises),
@@ -176,14 +115,6 @@ def _step(document: object, place: int) -> Step:
         witness=witness,
         label=label,
     )
-
-
-def _label(label: object, place: int) -> str:
-    most = limits.MAX_LABEL
-    if isinstance(label, str) and label.isprintable() and 0 < len(label) <= most:
-        return label
-    wanted = f"1 to {most} printable characters"
-    raise CertificateError(f"step {place}: the label is {_short(label)}, expected {wanted}")
 
 
 def _object(value: object, keys: set[str], where: str) -> dict[str, object]:

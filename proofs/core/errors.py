@@ -1,11 +1,4 @@
-"""The reasons for not accepting a certificate; all of them become the verdict ``Rejected``.
-
-CheckError
-├─ CertificateError   the text is not a certificate of this format
-└─ RefusedError       a step does not follow by its rule
-   ├─ UndecidedError  enclosures overlap at this precision; a higher one may decide
-   └─ BeyondError     the core alone does not know: an extension may
-"""
+"""The reasons for not accepting a certificate; all of them become the verdict ``Rejected``."""
 
 from __future__ import annotations
 
@@ -23,8 +16,8 @@ class RefusedError(CheckError):
 
 
 class UndecidedError(RefusedError):
-    """Two numbers are too close to be told apart at the current precision."""
+    """Enclosures overlap at this precision; a higher one may decide."""
 
 
 class BeyondError(RefusedError):
-    """A rule, a notion, a pair or a case of a rule is unknown here."""
+    """The core does not know a rule, a notion, a pair or a case; an extension may."""

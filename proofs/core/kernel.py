@@ -7,13 +7,13 @@ conclusion. A rule that speaks of a new mechanism, which is named M1, M2, ..., s
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, final
 
 from flint import ctx
 
-from .certificate import Certificate, Step
+from .certificate import Step, read_steps
 from .errors import BeyondError, CertificateError, RefusedError, UndecidedError
 from .fields import Fields
 from .frozen import frozen
@@ -103,11 +103,11 @@ class _Account:
         return texts
 
 
-def check(certificate: Certificate, system: System = CORE) -> Verdict:
+def check(steps: Sequence[Step], system: System = CORE) -> Verdict:
     """Verify a certificate: the steps, each citing earlier ones."""
     account, proved = _Account(), list[Proved]()
-    cited = {len(certificate.steps) - 1}
-    for position, step in enumerate(certificate.steps):
+    cited = {len(steps) - 1}
+    for position, step in enumerate(steps):
         premises = tuple(proved[place] for place in step.premises)
         try:
             proved.append(_step((position, step), premises, system, account))
@@ -117,8 +117,8 @@ def check(certificate: Certificate, system: System = CORE) -> Verdict:
             return Rejected(position, step.rule, f"the rule stopped with {type(error).__name__}")
         cited.update(step.premises)
     for position in sorted(set(range(len(proved))) - cited):
-        return Rejected(position, certificate.steps[position].rule, "no later step uses this one")
-    last, rule = proved[-1], certificate.steps[-1].rule
+        return Rejected(position, steps[position].rule, "no later step uses this one")
+    last, rule = proved[-1], steps[-1].rule
     if last.statement is None or not last.checked:
         return Rejected(len(proved) - 1, rule, "the core alone cannot check the claim itself")
     return _verdict(last.statement, last.mechanism, account)
@@ -127,10 +127,10 @@ def check(certificate: Certificate, system: System = CORE) -> Verdict:
 def check_text(text: str, system: System = CORE) -> Verdict:
     """Verify a certificate from its JSON."""
     try:
-        certificate = Certificate.from_json(text)
+        steps = read_steps(text)
     except CertificateError as error:
         return Rejected(None, "format", str(error))
-    return check(certificate, system)
+    return check(steps, system)
 
 
 def _step(
@@ -178,25 +178,19 @@ def _apply(
         raise RefusedError(f"premises under {sorted(relations)}, conclusion under another relation")
     names = tuple(premise.mechanism for premise in premises)
 
-    def at(precision: int) -> tuple[str, ...]:
+    for precision in PRECISIONS:
         budget.precision, witness = precision, Fields(step.witness, "the witness")
-        with ctx.workprec(precision):
-            taken = rule(Application(conclusion, statements, witness, names, budget))
-        witness.close()
-        return taken
-
-    for precision in PRECISIONS[:-1]:
         try:
-            taken = at(precision)
+            with ctx.workprec(precision):
+                taken = rule(Application(conclusion, statements, witness, names, budget))
             break
         except UndecidedError:
-            continue
-    else:
-        taken = at(PRECISIONS[-1])
-    if conclusion.steps and not (taken or _inherited(premises)):
-        raise RefusedError("the conclusion is about no mechanism")
-    if not conclusion.steps and (taken or _inherited(premises)):
-        raise RefusedError("a fact about pairs is about no mechanism")
+            if precision == PRECISIONS[-1]:
+                raise
+    witness.close()
+    if bool(conclusion.steps) is not bool(taken or _inherited(premises)):
+        what = "the conclusion" if conclusion.steps else "a fact about pairs"
+        raise RefusedError(f"{what} is about no mechanism")
     return taken
 
 

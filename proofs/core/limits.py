@@ -16,13 +16,7 @@ MAX_LABEL: Final = 200  # characters of an author's name for a mechanism, which 
 MAX_NAME: Final = 60  # characters of a mechanism's name, which verdicts repeat
 MAX_WORDS: Final = 300  # characters of a description, which verdicts quote
 MAX_COUNT: Final = 10**12  # of equal parts: the most that the library composes
-MAX_POINTS: Final = 2_000  # of one statement
-MAX_OUTCOMES: Final = 2_000  # of a finite pair
-MAX_COMMON_BITS: Final = 1 << 14  # of the masses' common denominator
-MAX_SUM_BITS: Final = 1 << 16  # of the common denominator of other sums
-
-# Work of one certificate, in units: at most some 20 seconds.
-MAX_WORK: Final = 3 << 23
+MAX_WORK: Final = 3 << 23  # units, of one certificate: at most some 20 seconds
 PRECISIONS: Final = (64, 128, 256, 512)
 _QUARTERS: Final = {64: 4, 128: 5, 256: 8, 512: 16}
 PER_STEP: Final = 64  # units, beside one for every character
@@ -32,8 +26,3 @@ VALUE: Final = 24  # of a profile by formula
 def at_precision(units: int, precision: int) -> int:
     """Return what work that is priced at 64 bits costs at another precision."""
     return units * _QUARTERS[precision] // 4
-
-
-def finite_work(outcomes: int) -> int:
-    """Price sorting and adding up the outcomes of a finite pair, for all values of its profile."""
-    return 32 * outcomes

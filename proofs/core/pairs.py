@@ -1,22 +1,16 @@
-"""Pairs of laws (P, Q) by their exact parameters; L = log dP/dQ is the loss.
-
-Everything is an enclosure at the current precision.
-"""
+"""Pairs of laws (P, Q) by exact parameters, in enclosures; L = log dP/dQ is the loss."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from bisect import bisect_left, bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from itertools import accumulate
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 from flint import arb
 
-from . import limits
-from .arithmetic import Number, ball, exact, exact_sum, normal_tail
-from .errors import BeyondError, RefusedError
+from .arithmetic import ball, exact, normal_tail
+from .errors import BeyondError
 from .frozen import frozen
 from .verdict import openable
 
@@ -24,7 +18,20 @@ Product: TypeAlias = "tuple[tuple[Pair, int], ...]"
 """Different pairs, each with how often it occurs."""
 
 
-class Pair(ABC):
+class Worded(ABC):  # noqa: B024  # its words are what it leaves open
+    """What is said of a value: its words, with its fields where they name them."""
+
+    __slots__ = ()
+    words: ClassVar[str] = ""
+
+    def describe(self) -> str:
+        """Return the value in words and numbers."""
+        shown: Mapping[str, Callable[..., str]] = {"product": product_words, "points": listed}
+        names: Sequence[str] = type(self).__slots__
+        return self.words.format(**{x: shown.get(x, exact)(getattr(self, x)) for x in names})
+
+
+class Pair(Worded, ABC):
     """A pair of laws."""
 
     __slots__ = ()
@@ -35,20 +42,9 @@ class Pair(ABC):
         return Fraction(0)
 
     @property
-    def profile_making(self) -> int:
-        """Return the work that all values of the profile share."""
-        return 16 * limits.VALUE
-
-    @property
     def reach(self) -> Fraction | None:
         """Return a rational at or above every finite loss, if one is at hand."""
         return None
-
-    def largest(self) -> Number:
-        """Return a number at or above every finite loss; refuse if there is no bound."""
-        if self.reach is None:
-            raise RefusedError(f"the losses of {self.describe()} have no bound")
-        return self.reach
 
     def rational_at(self) -> Callable[[Fraction], Fraction | None]:
         """Return the profile where it is rational: beyond the finite losses, the infinite one."""
@@ -64,21 +60,12 @@ class Pair(ABC):
         """Return the profile as a function, for many epsilons."""
         return self.profile
 
-    @abstractmethod
-    def describe(self) -> str:
-        """Name the pair in words and numbers."""
-
 
 @frozen
 class OtherPair(Pair):
     """A pair of a kind that the core does not know, by its JSON: it only compares and names it."""
 
     text: str
-
-    @property
-    def reach(self) -> Fraction | None:
-        """Leave it to an extension, and with it all losses."""
-        raise BeyondError("a pair of a kind that is not known here")
 
     def profile(self, epsilon: arb) -> arb:  # noqa: ARG002  # none is known
         """Leave it to an extension."""
@@ -94,6 +81,7 @@ class GaussianPair(Pair):
     """N(mu, 1) over N(0, 1)."""
 
     mu_squared: Fraction
+    words: ClassVar[str] = "Gaussians with mu^2 = {mu_squared}"
 
     def profile(self, epsilon: arb) -> arb:
         """Return Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu).
@@ -104,10 +92,6 @@ class GaussianPair(Pair):
         shift = epsilon / mu
         return normal_tail(shift - mu / 2) - epsilon.exp() * normal_tail(shift + mu / 2)
 
-    def describe(self) -> str:
-        """Name mu squared."""
-        return f"Gaussians with mu^2 = {exact(self.mu_squared)}"
-
 
 @frozen
 class SubsampledGaussianPair(Pair):
@@ -116,15 +100,13 @@ class SubsampledGaussianPair(Pair):
     mu_squared: Fraction
     sampling_rate: Fraction
     removal: bool
+    words: ClassVar[str] = "Gaussians with mu^2 = {mu_squared} sampled at rate {sampling_rate}"
 
     @property
     def reach(self) -> Fraction | None:
         """Return a number above -log(1 - q) for addition; a removal has no bound."""
-        return None if self.removal else above_log(1 / (1 - self.sampling_rate))
-
-    def largest(self) -> Number:
-        """Return -log(1 - q) for addition; refuse a removal, whose losses have no bound."""
-        return Pair.largest(self) if self.removal else -ball(1 - self.sampling_rate).log()
+        past = (1 / (1 - self.sampling_rate)).__ceil__().bit_length()
+        return None if self.removal else Fraction(past)
 
     def profile(self, epsilon: arb) -> arb:
         """Return the profile from the Gaussian's (arXiv:2106.08567, Theorem 11), t = e^eps.
@@ -141,9 +123,8 @@ class SubsampledGaussianPair(Pair):
 
     def describe(self) -> str:
         """Name mu squared, the rate and the direction."""
-        way = "removal" if self.removal else "addition"
-        shown = f"Gaussians with mu^2 = {exact(self.mu_squared)}"
-        return f"{shown} sampled at rate {exact(self.sampling_rate)} ({way})"
+        said, way = Worded.describe(self), "removal" if self.removal else "addition"
+        return f"{said} ({way})"
 
 
 @frozen
@@ -155,6 +136,7 @@ class LaplacePair(Pair):
     """
 
     epsilon: Fraction
+    words: ClassVar[str] = "Laplace variables {epsilon} scales apart"
 
     @property
     def reach(self) -> Fraction:
@@ -165,140 +147,10 @@ class LaplacePair(Pair):
         """Return 1 - e^{(eps - a)/2} up to a, then 0: the best event is {x > (a + eps)/2}."""
         return (-((epsilon - ball(self.epsilon)) / 2).expm1()).nonnegative_part()
 
-    def describe(self) -> str:
-        """Name the distance."""
-        return f"Laplace variables {exact(self.epsilon)} scales apart"
 
-
-@frozen
-class RandomizedResponsePair(Pair):
-    """Two categories of k-ary randomised response, beside an outcome that tells.
-
-    Losses e = epsilon, -e, 0 with masses (e^e, 1, k - 2) / (e^e + k - 1) under P, all times
-    1 - infinite.
-    """
-
-    epsilon: Fraction
-    categories: int
-    infinite_mass: Fraction
-
-    @property
-    def infinite(self) -> Fraction:
-        """Return the mass of the outcome that Q lacks."""
-        return self.infinite_mass
-
-    def share(self) -> arb:
-        """Return the mass under P of the loss -epsilon."""
-        return ball(1 - self.infinite_mass) / (ball(self.epsilon).exp() + (self.categories - 1))
-
-    @property
-    def reach(self) -> Fraction:
-        """Return epsilon."""
-        return self.epsilon
-
-    def profile(self, epsilon: arb) -> arb:
-        """Return the profile; for 0 <= eps < epsilon only the outcome of loss epsilon counts."""
-        below = (-(epsilon - ball(self.epsilon)).expm1()).nonnegative_part()
-        return ball(self.infinite_mass) + self.share() * ball(self.epsilon).exp() * below
-
-    def describe(self) -> str:
-        """Name epsilon and the number of categories."""
-        shown = f"randomised response at {exact(self.epsilon)} on {self.categories} categories"
-        return f"{shown}, told with {exact(self.infinite)}" if self.infinite else shown
-
-
-@frozen
-class FinitePair(Pair):
-    """Masses p and q of the same outcomes, each summing to exactly 1."""
-
-    p: tuple[Fraction, ...]
-    q: tuple[Fraction, ...]
-
-    def __post_init__(self) -> None:
-        """Refuse anything that is not a pair of distributions."""
-        if not 1 <= len(self.p) == len(self.q) <= limits.MAX_OUTCOMES:
-            raise RefusedError(f"p and q must have one length from 1 to {limits.MAX_OUTCOMES}")
-        for masses in (self.p, self.q):
-            if min(masses) < 0 or exact_sum(masses, limits.MAX_COMMON_BITS) != 1:
-                raise RefusedError("masses must be at or above 0 and sum to exactly 1")
-
-    @property
-    def infinite(self) -> Fraction:
-        """Return the mass under P of the outcomes that Q lacks."""
-        return sum((a for a, b in zip(self.p, self.q, strict=True) if not b), Fraction(0))
-
-    @property
-    def shared(self) -> list[tuple[Fraction, Fraction]]:
-        """Return the masses of the outcomes that both P and Q have."""
-        return [(a, b) for a, b in zip(self.p, self.q, strict=True) if a and b]
-
-    @property
-    def profile_making(self) -> int:
-        """Return the work of sorting and adding up the outcomes."""
-        return 16 * limits.VALUE + limits.finite_work(len(self.p))
-
-    @property
-    def ratio(self) -> Fraction:
-        """Return the largest ratio, 1 if P and Q have no outcome in common."""
-        return max((a / b for a, b in self.shared), default=Fraction(1))
-
-    @property
-    def reach(self) -> Fraction:
-        """Return a number above the log of the largest ratio."""
-        return above_log(self.ratio)
-
-    def largest(self) -> Number:
-        """Return the log of the largest ratio."""
-        return ball(self.ratio).log()
-
-    def rational_at(self) -> Callable[[Fraction], Fraction | None]:
-        """Return the profile also at epsilon = 0: half the distance of the masses."""
-        beyond, both = Pair.rational_at(self), tuple(zip(self.p, self.q, strict=True))
-        return lambda epsilon: (
-            beyond(epsilon) if epsilon else sum((a - b for a, b in both if a > b), Fraction(0))
-        )
-
-    def profile(self, epsilon: arb) -> arb:
-        """Return the sum of (p - e^eps q)_+."""
-        return self.profile_at()(epsilon)
-
-    def profile_at(self) -> Callable[[arb], arb]:
-        """Return the profile as a function: outcomes are sorted once, and added up beyond each.
-
-        At t = e^eps outcomes of ratio p/q certainly at most t add 0, those certainly at least t add
-        p - t q. The others add between 0 and q times what the largest of their ratios exceeds t by.
-        """
-        both = zip(self.p, self.q, strict=True)
-        rows = sorted(
-            ((ball(a) / ball(b), ball(a), ball(b)) for a, b in both if b),
-            key=lambda one: one[0].mid(),
-        )
-        most = list(accumulate((ratio.upper() for ratio, _, _ in rows), max))
-        least = list(accumulate((ratio.lower() for ratio, _, _ in reversed(rows)), min))[::-1]
-        p = list(accumulate((a for _, a, _ in reversed(rows)), initial=ball(self.infinite)))[::-1]
-        q = list(accumulate((b for _, _, b in reversed(rows)), initial=arb(0)))[::-1]
-
-        def value(epsilon: arb) -> arb:
-            t = epsilon.exp()
-            first = bisect_right(most, t.lower())
-            last = max(bisect_left(least, t.upper()), first)
-            sure = p[last] - t * q[last]
-            if first == last:
-                return sure
-            unsure = (q[first] - q[last]) * (most[last - 1] - t).nonnegative_part()
-            return sure + arb(0).union(unsure)
-
-        return value
-
-    def describe(self) -> str:
-        """List every mass."""
-        masses = (openable(", ".join(map(str, one))) for one in (self.p, self.q))
-        return "a pair of {} outcomes with P = ({}) and Q = ({})".format(len(self.p), *masses)
-
-
-def above_log(ratio: Fraction) -> Fraction:
-    """Return a whole number above the log of a ratio: its binary digits."""
-    return Fraction(ratio.__ceil__().bit_length())
+def listed(points: Sequence[tuple[Fraction, Fraction]]) -> str:
+    """List every point in words."""
+    return openable(", ".join(f"({exact(x)}, {exact(y)})" for x, y in points))
 
 
 def product_words(product: Product) -> str:

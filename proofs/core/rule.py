@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, TypeAlias, TypeVar, final
+from typing import Final, TypeAlias, final
 
 from .errors import RefusedError
 from .fields import Fields
 from .frozen import frozen
 from .limits import MAX_STEPS, MAX_WORK, PRECISIONS, at_precision
-from .statements import Claim, Statement
-
-C = TypeVar("C")
+from .statements import C, Claim, Statement
 
 FRESH: Final = (
     "every run uses fresh randomness: its draws are independent of each other, of the data and of "

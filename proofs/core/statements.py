@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields as fields_of
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import ClassVar, Final, TypeAlias, TypeVar
 
@@ -14,27 +13,20 @@ from .arithmetic import exact
 from .errors import BeyondError, RefusedError
 from .fields import Fields
 from .frozen import frozen
-from .pairs import Pair, Product, product_words
-from .verdict import openable
+from .pairs import Pair, Product, Worded, product_words
 
 RELATIONS: Final = ("add-remove", "replace-one", "zero-out", "replace-label")
 SYMMETRIC: Final = ("replace-one", "replace-label")
 Points: TypeAlias = tuple[tuple[Fraction, Fraction], ...]
 C = TypeVar("C")
+Reader: TypeAlias = "Callable[[Fields, Language], C]"
 
 
-@dataclass(frozen=True, slots=True)
-class Claim(ABC):  # noqa: B024  # its words are what it leaves open
+class Claim(Worded, ABC):
     """What holds: of a mechanism, or a fact about a product of pairs alone."""
 
+    __slots__ = ()
     fact: ClassVar[bool] = False
-    words: ClassVar[str] = ""
-
-    def describe(self) -> str:
-        """Return the claim in words and numbers: its words, its fields where they name them."""
-        shown: Mapping[str, Callable[..., str]] = {"product": product_words, "points": listed}
-        names = [one.name for one in fields_of(self)]
-        return self.words.format(**{x: shown.get(x, exact)(getattr(self, x)) for x in names})
 
 
 @frozen
@@ -112,7 +104,7 @@ class HockeyStick(Claim):
     def describe(self) -> str:
         """Return the claim in words and numbers."""
         if len(self.points) > 1:
-            return Claim.describe(self)
+            return Worded.describe(self)
         ((epsilon, delta),) = self.points
         what = f"hockey-stick divergence at {exact(epsilon)} of {product_words(self.product)}"
         return f"{what} at most {exact(delta)}"
@@ -138,8 +130,8 @@ class Statement:
 class Language:
     """How each kind of pair and each notion is read; others may be kept as they are written."""
 
-    pairs: Mapping[str, Callable[[Fields, Language], Pair]]
-    notions: Mapping[str, Callable[[Fields, Language], Claim]]
+    pairs: Mapping[str, Reader[Pair]]
+    notions: Mapping[str, Reader[Claim]]
     others: bool = False
 
     def statement(self, value: object) -> Statement:
@@ -151,8 +143,12 @@ class Language:
             if relation not in RELATIONS:
                 raise RefusedError(f"no relation is called {relation!r:.60}")
             steps = fields.whole("steps")
-        if isinstance(claim, Pairs) and (relation in SYMMETRIC or steps > 1):
-            _require_one_product(claim)
+        both_ways = relation in SYMMETRIC or steps > 1  # proofs/theory/relations.md
+        if both_ways and isinstance(claim, Pairs) and claim.forward != claim.backward:
+            raise RefusedError(
+                "under replace-one and replace-label, and of datasets several steps apart, every "
+                "order of two datasets counts: the pairs must be the same in both directions"
+            )
         fields.close()
         return Statement(claim, relation, steps)
 
@@ -179,29 +175,12 @@ class Language:
         return pair
 
 
-def _named(readers: Mapping[str, Callable[..., C]], fields: Fields, what: str) -> Callable[..., C]:
+def _named(readers: Mapping[str, Reader[C]], fields: Fields, what: str) -> Reader[C]:
     """Return the reader of the word that an object begins with."""
     word = fields.take(what)
     if not isinstance(word, str) or word not in readers:
         raise BeyondError(f"no {what} is called {word!r:.60}")
     return readers[word]
-
-
-def _require_one_product(pairs: Pairs) -> None:
-    """Refuse two directions where no dataset of two is the one with the extra record.
-
-    Of two mechanisms each could be dominated by another one (proofs/theory/relations.md).
-    """
-    if pairs.forward != pairs.backward:
-        raise RefusedError(
-            "under replace-one and replace-label, and of datasets several steps apart, every order "
-            "of two datasets counts: the pairs must be the same in both directions"
-        )
-
-
-def listed(points: Sequence[tuple[Fraction, Fraction]]) -> str:
-    """List every point in words."""
-    return openable(", ".join(f"({exact(x)}, {exact(y)})" for x, y in points))
 
 
 def merged(*products: Product) -> Product:
@@ -213,73 +192,62 @@ def merged(*products: Product) -> Product:
     return tuple(counts.items())
 
 
-def rate(fields: Fields) -> Fraction:
+def made_of(kind: Callable[..., C], **fields: Callable[[Fields, str], object] | None) -> Reader[C]:
+    """Return the reader of what these fields make, each read so in this order; None: a product."""
+
+    def read(given: Fields, language: Language) -> C:
+        listed = ((name, how, language.product) for name, how in fields.items())
+        return kind(*(how(given, x) if how else many(given.items(x)) for x, how, many in listed))
+
+    return read
+
+
+def domain(what: str, holds: Callable[[Fraction], bool]) -> Callable[[Fields, str], Fraction]:
+    """Return the reader of a rational of which something holds."""
+
+    def read(fields: Fields, name: str) -> Fraction:
+        value = fields.rational(name)
+        if not holds(value):
+            raise RefusedError(f"{fields.where}: {name} must be {what}")
+        return value
+
+    return read
+
+
+nonnegative: Final = domain("at or above 0", lambda value: value >= 0)
+_rate: Final = domain("above 0 and below 1", lambda value: 0 < value < 1)
+share: Final = domain("from 0 to 1", lambda value: 0 <= value <= 1)
+
+
+def rate(fields: Fields, name: str = "sampling_rate") -> Fraction:
     """Return a sampling rate, strictly between 0 and 1."""
-    value = fields.positive("sampling_rate")
-    if not value < 1:
-        raise RefusedError("sampling_rate must be below 1")
-    return value
+    return _rate(fields, name)
 
 
-def heights(fields: Fields) -> Points:
-    """Return points of a profile."""
-    points = fields.points("points")
-    if points[0][0] < 0 or not all(0 <= delta <= 1 for _, delta in points):
-        raise RefusedError("a profile needs epsilons at or above 0 and deltas from 0 to 1")
-    return points
-
-
-def approx(fields: Fields, _: Language) -> ApproxDP:
-    """Return epsilon and delta."""
-    return ApproxDP(fields.rational("epsilon", least=0), fields.rational("delta", least=0, most=1))
-
-
-def power(fields: Fields, _: Language) -> Power:
-    """Return both rates of an attack."""
-    names = ("false_positive_rate", "true_positive_rate")
-    return Power(*(fields.rational(name, least=0, most=1) for name in names))
-
-
-def _pairs(fields: Fields, language: Language) -> Pairs:
-    return Pairs(*(language.product(fields.items(name)) for name in ("forward", "backward")))
-
-
-def _hockey_stick(fields: Fields, language: Language) -> HockeyStick:
-    product, point = language.product(fields.items("product")), approx(fields, language)
-    return HockeyStick(product, ((point.epsilon, point.delta),))
-
-
-def _response(fields: Fields, _: Language) -> kinds.RandomizedResponsePair:
-    infinite = fields.rational("infinite", least=0, most=1)
-    if infinite == 1:
-        raise RefusedError("a randomised-response pair needs infinite below 1")
-    epsilon, categories = fields.positive("epsilon"), fields.whole("categories", least=2)
-    return kinds.RandomizedResponsePair(epsilon, categories, infinite)
-
-
-def _subsampled(fields: Fields, _: Language) -> kinds.SubsampledGaussianPair:
-    mu_squared = fields.positive("mu_squared")
-    return kinds.SubsampledGaussianPair(mu_squared, rate(fields), fields.flag("removal"))
-
-
+RATES: Final = {"false_positive_rate": share, "true_positive_rate": share}
 CORE_LANGUAGE: Final = Language(
     {
-        "gaussian": lambda fields, _: kinds.GaussianPair(fields.positive("mu_squared")),
-        "laplace": lambda fields, _: kinds.LaplacePair(fields.positive("epsilon")),
-        "randomized-response": _response,
-        "finite": lambda fields, _: kinds.FinitePair(fields.rationals("p"), fields.rationals("q")),
-        "subsampled-gaussian": _subsampled,
+        "gaussian": made_of(kinds.GaussianPair, mu_squared=Fields.positive),
+        "laplace": made_of(kinds.LaplacePair, epsilon=Fields.positive),
+        "subsampled-gaussian": made_of(
+            kinds.SubsampledGaussianPair,
+            mu_squared=Fields.positive,
+            sampling_rate=rate,
+            removal=Fields.flag,
+        ),
     },
     {
-        "pure-dp": lambda fields, _: PureDP(fields.rational("epsilon", least=0)),
-        "approx-dp": approx,
-        "gdp": lambda fields, _: GDP(fields.rational("mu_squared", least=0)),
-        "true-positive-rate": power,
-        "advantage": lambda fields, _: Advantage(fields.rational("advantage", least=0, most=1)),
-        "dominating-pair": _pairs,
-        "hockey-stick": _hockey_stick,
-        "hockey-sticks": lambda fields, language: HockeyStick(
-            language.product(fields.items("product")), heights(fields)
+        "pure-dp": made_of(PureDP, epsilon=nonnegative),
+        "approx-dp": made_of(ApproxDP, epsilon=nonnegative, delta=share),
+        "gdp": made_of(GDP, mu_squared=nonnegative),
+        "true-positive-rate": made_of(Power, **RATES),
+        "advantage": made_of(Advantage, advantage=share),
+        "dominating-pair": made_of(Pairs, forward=None, backward=None),
+        "hockey-stick": made_of(
+            lambda product, epsilon, delta: HockeyStick(product, ((epsilon, delta),)),
+            product=None,
+            epsilon=nonnegative,
+            delta=share,
         ),
     },
     others=True,

@@ -33,7 +33,6 @@ class VerifiedUnder:
         extensions: those of the checker that the certificate needs beside the core.
         details: by digest, the contents that the claim and assumptions name by their digests.
         labels: the certificate author's names of mechanisms, quoted; nothing follows from it.
-        ok: True.
     """
 
     claim: str
@@ -52,7 +51,6 @@ class Rejected:
         step: position of the first step that does not follow, None when no single step is wrong.
         rule: the rule it names, "format" when the text is not a certificate.
         reason: the error, in one line.
-        ok: False: this certificate proves nothing.
     """
 
     step: int | None

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from fractions import Fraction
 from typing import Final
 
 from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.fields import Fields
 from dpproof.proofs.core.pairs import Pair
-from dpproof.proofs.core.statements import CORE_LANGUAGE, Language, rate
+from dpproof.proofs.core.statements import CORE_LANGUAGE, Language, Reader, domain, made_of, rate
+from dpproof.proofs.pairs.finite import FinitePair, RandomizedResponsePair
 from dpproof.proofs.pairs.gaussian_above_floor import (
     FlooredGaussianPair,
     FoldedGaussianPair,
@@ -20,31 +21,7 @@ from dpproof.proofs.pairs.shuffled_reports import ShuffledReportsPair
 from dpproof.proofs.sampled.allocated import AllocatedGaussianPair
 from dpproof.proofs.sampled.count_laws import read_scheme
 from dpproof.proofs.sampled.counted_gaussians import RELATIONS, CountedGaussiansPair
-from dpproof.proofs.sampled.sampled import SampledPair, read_direction
-
-
-def _largest_of_gaussians(fields: Fields, _language: Language) -> Pair:
-    return LargestOfGaussiansPair(
-        fields.positive("mu_squared"),
-        fields.whole("batches"),
-        fields.flag("replaced"),
-        fields.flag("removal"),
-    )
-
-
-def _shuffled_reports(fields: Fields, _language: Language) -> Pair:
-    categories = fields.whole("categories", least=0)
-    if categories == 1:
-        raise RefusedError("reports have two categories or more, or 0 for clones")
-    return ShuffledReportsPair(
-        fields.positive("epsilon"), categories, fields.whole("records"), fields.flag("removal")
-    )
-
-
-def _allocated_gaussian(fields: Fields, _language: Language) -> Pair:
-    return AllocatedGaussianPair(
-        fields.positive("mu_squared"), fields.whole("rounds", least=2), fields.flag("removal")
-    )
+from dpproof.proofs.sampled.sampled import Direction, SampledPair, read_direction
 
 
 def _counted_gaussians(fields: Fields, _language: Language) -> Pair:
@@ -59,28 +36,61 @@ def _counted_gaussians(fields: Fields, _language: Language) -> Pair:
 MAX_FLOOR: Final = 600  # nats
 
 
-def _sampled(fields: Fields, language: Language) -> Pair:
-    base = language.product(fields.items("base"))
-    return SampledPair(base, rate(fields), read_direction(fields.take("direction")))
+def _several(fields: Fields, name: str) -> int:
+    """Return a whole number from 2."""
+    return fields.whole(name, least=2)
 
 
-KINDS: Final[dict[str, Callable[[Fields, Language], Pair]]] = {
+def _categories(fields: Fields, name: str) -> int:
+    """Return a number of categories, 0 for clones."""
+    categories = fields.whole(name, least=0)
+    if categories == 1:
+        raise RefusedError("reports have two categories or more, or 0 for clones")
+    return categories
+
+
+def _floor(fields: Fields, name: str) -> Fraction:
+    return fields.rational(name, least=0, most=MAX_FLOOR)
+
+
+def _direction(fields: Fields, name: str) -> Direction:
+    return read_direction(fields.take(name))
+
+
+_below_one: Final = domain("from 0 to below 1", lambda value: 0 <= value < 1)
+KINDS: Final[dict[str, Reader[Pair]]] = {
     **CORE_LANGUAGE.pairs,
-    "logistic": lambda fields, _: LogisticPair(fields.positive("epsilon")),
-    "discrete-laplace": lambda f, _: DiscreteLaplacePair(f.positive("scale"), f.whole("shift")),
-    "discrete-gaussian": lambda f, _: DiscreteGaussianPair(
-        f.positive("sigma_squared"), f.whole("shift")
+    "randomized-response": made_of(
+        RandomizedResponsePair, epsilon=Fields.positive, categories=_several, infinite=_below_one
     ),
-    "opposite-gaussians": lambda fields, _: OppositeGaussiansPair(
-        fields.positive("mu_squared"), rate(fields)
+    "finite": made_of(FinitePair, p=Fields.rationals, q=Fields.rationals),
+    "logistic": made_of(LogisticPair, epsilon=Fields.positive),
+    "discrete-laplace": made_of(DiscreteLaplacePair, scale=Fields.positive, shift=Fields.whole),
+    "discrete-gaussian": made_of(
+        DiscreteGaussianPair, sigma_squared=Fields.positive, shift=Fields.whole
+    ),
+    "opposite-gaussians": made_of(
+        OppositeGaussiansPair, mu_squared=Fields.positive, sampling_rate=rate
     ),
     "counted-gaussians": _counted_gaussians,
-    "floored-gaussian": lambda f, _: FlooredGaussianPair(
-        f.positive("mu_squared"), f.rational("floor", least=0, most=MAX_FLOOR)
+    "floored-gaussian": made_of(FlooredGaussianPair, mu_squared=Fields.positive, floor=_floor),
+    "folded-gaussian": made_of(FoldedGaussianPair, mu_squared=Fields.positive),
+    "largest-of-gaussians": made_of(
+        LargestOfGaussiansPair,
+        mu_squared=Fields.positive,
+        batches=Fields.whole,
+        replaced=Fields.flag,
+        removal=Fields.flag,
     ),
-    "folded-gaussian": lambda fields, _: FoldedGaussianPair(fields.positive("mu_squared")),
-    "largest-of-gaussians": _largest_of_gaussians,
-    "shuffled-reports": _shuffled_reports,
-    "allocated-gaussian": _allocated_gaussian,
-    "sampled": _sampled,
+    "shuffled-reports": made_of(
+        ShuffledReportsPair,
+        epsilon=Fields.positive,
+        categories=_categories,
+        records=Fields.whole,
+        removal=Fields.flag,
+    ),
+    "allocated-gaussian": made_of(
+        AllocatedGaussianPair, mu_squared=Fields.positive, rounds=_several, removal=Fields.flag
+    ),
+    "sampled": made_of(SampledPair, base=None, sampling_rate=rate, direction=_direction),
 }

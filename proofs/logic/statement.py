@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from itertools import pairwise
 from typing import ClassVar, Final
@@ -14,13 +13,17 @@ from dpproof.proofs.core.frozen import frozen
 from dpproof.proofs.core.pairs import Product, product_words
 from dpproof.proofs.core.statements import (
     CORE_LANGUAGE,
+    RATES,
     Claim,
+    HockeyStick,
     Language,
     Points,
-    approx,
-    heights,
-    power,
+    Reader,
+    made_of,
+    nonnegative,
+    share,
 )
+from dpproof.proofs.fields import points
 from dpproof.proofs.logic.lower_ends import PowerAtLeast, RenyiAtLeast
 from dpproof.proofs.logic.read_pairs import KINDS
 
@@ -90,54 +93,55 @@ class AtLeast(Claim):
         return said if self.epsilon else f"{said}, and the advantage of attacks is no less"
 
 
-def _rdp(fields: Fields, _: Language) -> RDP:
-    points = fields.points("points")
-    if points[0][0] <= 1 or min(value for _, value in points) < 0:
+def _heights(fields: Fields, name: str) -> Points:
+    """Return points of a profile."""
+    found = points(fields, name)
+    if found[0][0] < 0 or not all(0 <= delta <= 1 for _, delta in found):
+        raise RefusedError("a profile needs epsilons at or above 0 and deltas from 0 to 1")
+    return found
+
+
+def _divergences(fields: Fields, name: str) -> Points:
+    """Return Renyi divergences by their orders."""
+    found = points(fields, name)
+    if found[0][0] <= 1 or min(value for _, value in found) < 0:
         raise RefusedError("Renyi orders must be above 1 and divergences at or above 0")
-    return RDP(points)
+    return found
 
 
-def _trade_off(fields: Fields, _: Language) -> TradeOff:
-    points = fields.points("points")
-    if points[0][0] != 0 or points[-1][1] != 0 or points[-1][0] > 1:
-        raise RefusedError("a trade-off curve goes from type-I error 0 to type-II error 0")
-    if any(not 0 <= high <= 1 - x for x, high in points):
-        raise RefusedError("a trade-off curve lies between 0 and 1 - type-I error")
-    slopes = [(d - b) / (c - a) for (a, b), (c, d) in pairwise(points)]
-    if slopes != sorted(slopes) or (slopes and slopes[-1] > 0):
-        raise RefusedError("a trade-off curve is convex and falls")
-    return TradeOff(points)
-
-
-def _at_least(fields: Fields, language: Language) -> AtLeast:
-    product, point = language.product(fields.items("product")), approx(fields, language)
-    return AtLeast(product, point.epsilon, point.delta)
-
-
-def _power_at_least(fields: Fields, language: Language) -> PowerAtLeast:
-    product, both = language.product(fields.items("product")), power(fields, language)
-    return PowerAtLeast(product, both.false_positive_rate, both.true_positive_rate)
-
-
-def _renyi_at_least(fields: Fields, language: Language) -> RenyiAtLeast:
-    product = language.product(fields.items("product"))
-    order, value = fields.rational("order"), fields.rational("value", least=0)
+def _order(fields: Fields, name: str) -> Fraction:
+    """Return one Renyi order."""
+    order = fields.rational(name)
     if not order > 1:
         raise RefusedError("Renyi orders must be above 1")
-    return RenyiAtLeast(product, order, value)
+    return order
 
 
-NOTIONS: Final[dict[str, Callable[[Fields, Language], Claim]]] = {
+def _errors(fields: Fields, name: str) -> Points:
+    """Return the corners of a trade-off curve."""
+    found = points(fields, name)
+    if found[0][0] != 0 or found[-1][1] != 0 or found[-1][0] > 1:
+        raise RefusedError("a trade-off curve goes from type-I error 0 to type-II error 0")
+    if any(not 0 <= high <= 1 - x for x, high in found):
+        raise RefusedError("a trade-off curve lies between 0 and 1 - type-I error")
+    slopes = [(d - b) / (c - a) for (a, b), (c, d) in pairwise(found)]
+    if slopes != sorted(slopes) or (slopes and slopes[-1] > 0):
+        raise RefusedError("a trade-off curve is convex and falls")
+    return found
+
+
+NOTIONS: Final[dict[str, Reader[Claim]]] = {
     **CORE_LANGUAGE.notions,
-    "bounded-range": lambda fields, _: BoundedRange(fields.rational("epsilon", least=0)),
-    "metric-dp": lambda fields, _: MetricDP(fields.rational("epsilon", least=0)),
-    "zcdp": lambda fields, _: ZCDP(fields.rational("rho", least=0)),
-    "rdp": _rdp,
-    "privacy-profile": lambda fields, _: Profile(heights(fields)),
-    "trade-off": _trade_off,
-    "hockey-stick-at-least": _at_least,
-    "true-positive-rate-at-least": _power_at_least,
-    "renyi-at-least": _renyi_at_least,
+    "bounded-range": made_of(BoundedRange, epsilon=nonnegative),
+    "metric-dp": made_of(MetricDP, epsilon=nonnegative),
+    "zcdp": made_of(ZCDP, rho=nonnegative),
+    "rdp": made_of(RDP, points=_divergences),
+    "privacy-profile": made_of(Profile, points=_heights),
+    "trade-off": made_of(TradeOff, points=_errors),
+    "hockey-sticks": made_of(HockeyStick, product=None, points=_heights),
+    "hockey-stick-at-least": made_of(AtLeast, product=None, epsilon=nonnegative, delta=share),
+    "true-positive-rate-at-least": made_of(PowerAtLeast, product=None, **RATES),
+    "renyi-at-least": made_of(RenyiAtLeast, product=None, order=_order, value=nonnegative),
 }
 
 LANGUAGE: Final = Language(KINDS, NOTIONS)

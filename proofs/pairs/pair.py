@@ -14,19 +14,18 @@ from typing import Final, Protocol, TypeVar
 
 from flint import acb, acb_mat, arb, arb_poly, ctx
 
-from dpproof.proofs.core.arithmetic import ball, exact
+from dpproof.proofs.core.arithmetic import Number, ball, exact
 from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.frozen import frozen
 from dpproof.proofs.core.pairs import (
-    FinitePair,
     GaussianPair,
     LaplacePair,
     Pair,
     Product,
-    RandomizedResponsePair,
     SubsampledGaussianPair,
 )
 from dpproof.proofs.limits import MAX_REACH, MAX_SHIFT, atoms
+from dpproof.proofs.pairs.finite import FinitePair, RandomizedResponsePair
 from dpproof.proofs.pairs.quadrature import Powers, read_quadrature
 
 T = TypeVar("T", arb, arb_poly)
@@ -145,6 +144,10 @@ class LossPair(Pair, ABC):
     def exact_infinite_mass(self) -> arb:
         """Return an enclosure of P(L = inf)."""
         return ball(self.infinite)
+
+    def largest(self) -> Number:
+        """Return a number at or above every finite loss; refuse if there is no bound."""
+        return reach_of(self)
 
     @property
     def lattice(self) -> tuple[Fraction, Fraction] | None:
@@ -336,6 +339,25 @@ def outcomes_of(pair: Pair) -> int:
         case FinitePair():
             return len(pair.shared)
     return 0
+
+
+def largest_of(pair: Pair) -> Number:
+    """Return a number at or above every finite loss; refuse if there is no bound."""
+    match pair:
+        case LossPair():
+            return pair.largest()
+        case FinitePair():
+            return ball(pair.ratio).log()
+        case SubsampledGaussianPair() if not pair.removal:
+            return -ball(1 - pair.sampling_rate).log()
+    return reach_of(pair)
+
+
+def reach_of(pair: Pair) -> Fraction:
+    """Return a rational at or above every finite loss; refuse if none is at hand."""
+    if pair.reach is None:
+        raise RefusedError(f"the losses of {pair.describe()} have no bound")
+    return pair.reach
 
 
 def terms_of(pair: Pair) -> Terms:

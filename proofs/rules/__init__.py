@@ -40,6 +40,7 @@ EXTENSIONS: Final[Mapping[str, Mapping[str, Rule]]] = MappingProxyType(
     {
         "contour": {
             "hockey-stick/contour": hockey_stick.contour,
+            "hockey-stick/bounded": hockey_stick.bounded,
             "hockey-stick/chernoff": hockey_stick.chernoff,
         },
         "renyi": {
@@ -57,6 +58,9 @@ EXTENSIONS: Final[Mapping[str, Mapping[str, Rule]]] = MappingProxyType(
             "convert/renyi-true-positive-rate": convert.renyi_true_positive_rate,
         },
         "discrete": {
+            "mechanism/randomized-response": mechanisms.randomized_response,
+            "dominate/pure-dp": compose.pure_dp,
+            "dominate/approx-dp": compose.approx_dp,
             "mechanism/discrete-laplace": mechanisms.discrete_laplace,
             "mechanism/discrete-gaussian": mechanisms.discrete_gaussian,
             "mechanism/discrete-gaussian-zcdp": mechanisms.discrete_gaussian_zcdp,
@@ -137,6 +141,7 @@ EXTENSIONS: Final[Mapping[str, Mapping[str, Rule]]] = MappingProxyType(
             "filter/several": filters.several,
         },
         "groups": {
+            "map-records": compose.map_records,
             "choice": compose.choice,
             "compose/concurrent": compose.concurrent,
             "parallel": compose.parallel,
@@ -153,6 +158,7 @@ EXTENSIONS: Final[Mapping[str, Mapping[str, Rule]]] = MappingProxyType(
             "group/trade-off": gdp_zcdp.trade_off,
         },
         "numbers": {
+            "compose/gdp": compose.compose_gdp,
             "convert/pure-approx": convert.pure_to_approx,
             "convert/approx-pure": convert.approx_to_pure,
             "convert/pair-pure": convert.pair_to_pure,
@@ -188,6 +194,8 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
 
 PAIRS: Final[Mapping[str, str]] = MappingProxyType(
     {
+        "randomized-response": "discrete",
+        "finite": "discrete",
         "logistic": "curves",
         "discrete-laplace": "discrete",
         "discrete-gaussian": "discrete",
@@ -207,11 +215,14 @@ _EXTENSION_OF: Final = {name: one for one, rules in EXTENSIONS.items() for name 
 def extensions(step: Step) -> set[str]:
     """Return the extensions that a step needs: its rule's, and those of the pairs it names.
 
-    The closed profile of several pairs that are not all Gaussian needs ``sums``.
+    A fact at several points needs ``curves``, and the closed profile of several pairs that are not
+    all Gaussian ``sums``.
     """
     factors = list(_factors(step.conclusion))
     extensions_used = {_EXTENSION_OF[step.rule]} if step.rule in _EXTENSION_OF else set()
     extensions_used |= {PAIRS[kind] for kind, _ in factors if kind in PAIRS}
+    if step.conclusion.get("notion") == "hockey-sticks":
+        extensions_used.add("curves")
     several = sum(count for _, count in factors) > 1
     if step.rule == "hockey-stick/closed" and several and {k for k, _ in factors} != {"gaussian"}:
         extensions_used.add("sums")

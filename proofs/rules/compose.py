@@ -10,15 +10,17 @@ from typing import Final
 
 from flint import ctx
 
-from dpproof.proofs.core.arithmetic import ball, exact_sum, show
+from dpproof.proofs.balls.arithmetic import exact_sum
+from dpproof.proofs.core.arithmetic import ball, show
 from dpproof.proofs.core.errors import RefusedError
-from dpproof.proofs.core.pairs import FinitePair, LaplacePair
+from dpproof.proofs.core.pairs import LaplacePair
 from dpproof.proofs.core.rule import ALONE, FIXED, FRESH, Application
-from dpproof.proofs.core.rules import both, compose_gdp, compose_pair, composed, same_data
+from dpproof.proofs.core.rules import both, compose_pair, composed, described, same_data
 from dpproof.proofs.core.statements import GDP, SYMMETRIC, ApproxDP, Claim, Pairs, Points, PureDP
 from dpproof.proofs.core.verdict import openable
 from dpproof.proofs.limits import PRECISIONS, look_up_work, sum_of_rationals_work
 from dpproof.proofs.logic.statement import RDP, ZCDP, BoundedRange, MetricDP, Profile, TradeOff
+from dpproof.proofs.pairs.finite import FinitePair, RandomizedResponsePair, told_with
 from dpproof.proofs.pairs.pair import LogisticPair, corners as corners_of
 from dpproof.proofs.rules.prices import corners_work
 
@@ -26,6 +28,13 @@ CHOSEN: Final = (
     "looking at no data and independently of everything else, and runs it; its result is a "
     "function of the draw and of its output alone"
 )
+
+
+def compose_gdp(step: Application) -> tuple[str, ...]:
+    """Check that mu^2 adds up. Source: Dong, Roth & Su (arXiv:1905.02383), Corollary 3.3."""
+    parts, count = composed(step, GDP)
+    step.expect(GDP(count * exact_sum(part.mu_squared for part in parts)))
+    return same_data(step, count)
 
 
 def zcdp(step: Application) -> tuple[str, ...]:
@@ -67,6 +76,14 @@ def concurrent(step: Application) -> tuple[str, ...]:
         "from finite sets"
     )
     return f"{ran}, where one analyst asks them at the same time, {asked}", *shared
+
+
+def map_records(step: Application) -> tuple[str, ...]:
+    """Check the same on records mapped one by one. Proof: proofs/theory/map_records.md."""
+    name, said = described(step)
+    alone = "to one that depends on that record alone, a blank one to a blank one"
+    features = "features without looking at labels"
+    return f"runs {name} on records of which each is mapped {alone}, and {features}, {said}", ALONE
 
 
 def parallel(step: Application) -> tuple[str, ...]:
@@ -231,6 +248,25 @@ def _worst(step: Application) -> Claim:
     if any(premise.claim != first for premise in step.premises):
         raise RefusedError("the parts are not equal")
     return first
+
+
+def pure_dp(step: Application) -> tuple[str, ...]:
+    """Check binary randomised response. Source: arXiv:1905.02383, Proposition 2.5."""
+    epsilon = step.only(PureDP).epsilon
+    step.expect(both(RandomizedResponsePair(epsilon, 2, Fraction(0)) if epsilon else None))
+    return ()
+
+
+def approx_dp(step: Application) -> tuple[str, ...]:
+    """Check randomised response beside a telling outcome.
+
+    Source: arXiv:1905.02383, Proposition 2.5.
+    """
+    claim, pair = step.only(ApproxDP), None
+    if claim.epsilon > 0 and claim.delta < 1:
+        pair = RandomizedResponsePair(claim.epsilon, 2, claim.delta)
+    step.expect(both(pair or told_with(claim.delta) if claim.epsilon or claim.delta else None))
+    return ()
 
 
 def bounded_range(step: Application) -> tuple[str, ...]:

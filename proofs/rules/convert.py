@@ -16,12 +16,12 @@ from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.fields import Fields
 from dpproof.proofs.core.pairs import Product
 from dpproof.proofs.core.rule import Application
-from dpproof.proofs.core.rules import directions, largest_loss, split
+from dpproof.proofs.core.rules import directions, split
 from dpproof.proofs.core.statements import GDP, ApproxDP, Pairs, Points, Power, PureDP
 from dpproof.proofs.limits import PER_COMPARISON
 from dpproof.proofs.logic.statement import RDP, ZCDP, BoundedRange, MetricDP, Profile, TradeOff
 from dpproof.proofs.rules.compose import certainly_below, divergence, divergences, look_up, lowest
-from dpproof.proofs.rules.hockey_stick import finite_moment
+from dpproof.proofs.rules.hockey_stick import finite_moment, largest_loss
 from dpproof.proofs.rules.prices import spend
 
 

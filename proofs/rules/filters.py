@@ -9,7 +9,8 @@ from typing import Final
 
 from flint import arb
 
-from dpproof.proofs.core.arithmetic import ball, exact, exact_sum, require_at_most, show
+from dpproof.proofs.balls.arithmetic import exact_sum
+from dpproof.proofs.core.arithmetic import ball, exact, require_at_most, show
 from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.fields import Fields
 from dpproof.proofs.core.pairs import GaussianPair

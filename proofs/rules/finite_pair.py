@@ -23,7 +23,7 @@ from flint import arb
 from dpproof.proofs.core.arithmetic import ball, require_at_most, show
 from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.fields import Fields
-from dpproof.proofs.core.pairs import FinitePair, Pair, Product
+from dpproof.proofs.core.pairs import Pair, Product
 from dpproof.proofs.core.rule import ALONE, FIXED, FRESH, Application
 from dpproof.proofs.core.rules import split
 from dpproof.proofs.core.statements import HockeyStick, Pairs, Points, merged
@@ -37,6 +37,7 @@ from dpproof.proofs.limits import (
     ranges_work,
 )
 from dpproof.proofs.logic.statement import BoundedRange
+from dpproof.proofs.pairs.finite import FinitePair
 from dpproof.proofs.pairs.pair import corners as corners_of
 from dpproof.proofs.rules.compose import CHOSEN
 from dpproof.proofs.rules.prices import corners_work

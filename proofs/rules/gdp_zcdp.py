@@ -11,7 +11,8 @@ from typing import Final, TypeVar
 
 from flint import arb
 
-from dpproof.proofs.core.arithmetic import ball, exact_sum, normal_tail, require_at_most, show
+from dpproof.proofs.balls.arithmetic import exact_sum
+from dpproof.proofs.core.arithmetic import ball, normal_tail, require_at_most, show
 from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.fields import Fields
 from dpproof.proofs.core.pairs import (
@@ -22,7 +23,7 @@ from dpproof.proofs.core.pairs import (
     SubsampledGaussianPair,
 )
 from dpproof.proofs.core.rule import Application, Rule
-from dpproof.proofs.core.rules import directions, largest_loss
+from dpproof.proofs.core.rules import directions
 from dpproof.proofs.core.statements import GDP, ApproxDP, Claim, Pairs, Points, PureDP, merged
 from dpproof.proofs.limits import MAX_CHAIN, sum_of_rationals_work
 from dpproof.proofs.logic.statement import RDP, ZCDP, BoundedRange, MetricDP, Profile, TradeOff
@@ -31,10 +32,11 @@ from dpproof.proofs.pairs.pair import (
     DiscreteGaussianPair,
     DiscreteLaplacePair,
     LogisticPair,
+    largest_of,
     swapped,
 )
 from dpproof.proofs.rules.compose import divergences, longest, look_up
-from dpproof.proofs.rules.hockey_stick import finite_moment
+from dpproof.proofs.rules.hockey_stick import finite_moment, largest_loss
 from dpproof.proofs.rules.prices import profile_making, profile_work, spend
 from dpproof.proofs.sampled.counted_gaussians import CountedGaussiansPair
 from dpproof.proofs.sampled.sampled import SampledPair
@@ -181,7 +183,7 @@ def _largest_both_ways(pair: Pair) -> arb:
     other = swapped(pair)
     if pair.infinite or other.infinite:
         raise RefusedError(f"some losses of {pair.describe()} are infinite")
-    return ball(pair.largest()).max(ball(other.largest()))
+    return ball(largest_of(pair)).max(ball(largest_of(other)))
 
 
 def _by_cells(
@@ -267,7 +269,7 @@ def _by_losses(pair: Pair, last: Fraction) -> arb:
         RefusedError: they have no bound.
     """
     pure = _largest_both_ways(pair)
-    return (pure * (pure / 2).tanh()).min(ball(pair.largest()) / ball(last + 1))
+    return (pure * (pure / 2).tanh()).min(ball(largest_of(pair)) / ball(last + 1))
 
 
 C = TypeVar("C")

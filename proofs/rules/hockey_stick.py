@@ -10,20 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from math import floor
+from functools import partial
+from math import floor, prod
 from typing import TypeAlias
 
 from flint import acb, arb
 
 from dpproof.proofs import limits
-from dpproof.proofs.core.arithmetic import ball
+from dpproof.proofs.core.arithmetic import Number, ball, require_at_most
 from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.fields import Fields
 from dpproof.proofs.core.frozen import frozen
 from dpproof.proofs.core.pairs import Product
 from dpproof.proofs.core.rule import Application
 from dpproof.proofs.core.rules import at_most, exactly, fact
-from dpproof.proofs.pairs.pair import Moments, lattice_of, moments as pair_moments
+from dpproof.proofs.pairs.pair import Moments, largest_of, lattice_of, moments as pair_moments
 from dpproof.proofs.rules.prices import allocated_line, profile_making, profile_work, spend
 from dpproof.proofs.sampled.allocated import AllocatedGaussianPair
 from dpproof.proofs.sampled.sampled import SampledPair
@@ -198,3 +199,26 @@ def _offset(product: Product, witnesses: Sequence[object], span: Fraction) -> Fr
             )
         start += count * offset
     return start
+
+
+def bounded(step: Application) -> tuple[str, ...]:
+    """Check H_eps = p_inf: past the largest loss only the infinite one counts."""
+    claim = fact(step)
+    first = partial(Fraction, claim.points[0][0])
+    require_at_most(lambda: largest_loss(claim.product), first, "the largest loss")
+    finite = [(1 - pair.infinite, count) for pair, count in claim.product if pair.infinite]
+    if sum(share.denominator.bit_length() * n for share, n in finite) <= limits.MAX_COMMON_BITS:
+        rest = prod((share**count for share, count in finite), start=Fraction(1))
+        return at_most(lambda: lambda _: 1 - rest, claim)
+    balls = [ball(share) ** count for share, count in finite]
+    return at_most(lambda: lambda _: 1 - prod(balls, start=arb(1)), claim)
+
+
+def largest_loss(product: Product) -> Number:
+    """Return a number at or above every finite loss of a product."""
+    losses = [largest_of(pair) * count for pair, count in product]
+    rational = [one for one in losses if isinstance(one, Fraction)]
+    bits = sum(one.denominator.bit_length() for one in rational)
+    if len(rational) < len(losses) or bits > limits.MAX_COMMON_BITS:
+        return sum(map(ball, losses), arb(0))
+    return sum(rational, Fraction(0))

@@ -30,12 +30,10 @@ from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.fields import Fields
 from dpproof.proofs.core.frozen import frozen
 from dpproof.proofs.core.pairs import (
-    FinitePair,
     GaussianPair,
     LaplacePair,
     Pair,
     Product,
-    RandomizedResponsePair,
     SubsampledGaussianPair,
 )
 from dpproof.proofs.core.rule import Application
@@ -43,6 +41,7 @@ from dpproof.proofs.core.statements import HockeyStick, merged
 from dpproof.proofs.fields import wholes
 from dpproof.proofs.logic.lower_ends import PowerAtLeast, RenyiAtLeast
 from dpproof.proofs.logic.statement import AtLeast
+from dpproof.proofs.pairs.finite import FinitePair, RandomizedResponsePair
 from dpproof.proofs.pairs.gaussian_above_floor import (
     FlooredGaussianPair,
     FoldedGaussianPair,

@@ -11,21 +11,14 @@ from typing import Final, TypeAlias
 
 from flint import arb, fmpq, fmpq_mat
 
-from dpproof.proofs.balls.arithmetic import each_precision
+from dpproof.proofs.balls.arithmetic import each_precision, exact_sum
 from dpproof.proofs.balls.skellam import reach, shifted
-from dpproof.proofs.core.arithmetic import (
-    ball,
-    exact,
-    exact_sum,
-    normal_tail,
-    require_at_most,
-    show,
-)
+from dpproof.proofs.core.arithmetic import ball, exact, normal_tail, require_at_most, show
 from dpproof.proofs.core.certificate import read_rational
 from dpproof.proofs.core.errors import CertificateError, RefusedError
-from dpproof.proofs.core.pairs import FinitePair, GaussianPair, LaplacePair, Pair
+from dpproof.proofs.core.pairs import GaussianPair, LaplacePair, Pair
 from dpproof.proofs.core.rule import ALONE, FRESH, Application
-from dpproof.proofs.core.rules import adds, both, told_with
+from dpproof.proofs.core.rules import adds, both
 from dpproof.proofs.core.statements import GDP, SYMMETRIC, Pairs, PureDP
 from dpproof.proofs.core.verdict import openable
 from dpproof.proofs.fields import rows
@@ -38,6 +31,7 @@ from dpproof.proofs.limits import (
     minors_work,
 )
 from dpproof.proofs.logic.statement import ZCDP, BoundedRange, MetricDP
+from dpproof.proofs.pairs.finite import FinitePair, RandomizedResponsePair, told_with
 from dpproof.proofs.pairs.pair import (
     DiscreteGaussianPair,
     DiscreteLaplacePair,
@@ -72,6 +66,21 @@ def laplace_joint(step: Application) -> tuple[str, ...]:
     noise = f"Laplace noise of scale {exact(scale)}, of density proportional to e^(-|x|/scale)"
     moved = f"{exact(sensitivity)} in L1 norm and by at most {exact(largest)} in each coordinate"
     return adds(step, noise, moved)
+
+
+def randomized_response(step: Application) -> tuple[str, ...]:
+    """Check randomised response on k categories: dominated by its laws at two of them."""
+    step.axiom()
+    epsilon = step.witness.positive("epsilon")
+    categories = step.witness.whole("categories", least=2)
+    step.expect(both(RandomizedResponsePair(epsilon, categories, Fraction(0))))
+    top = f"e^{exact(epsilon)}"
+    released = (
+        f"computes from the data one of {categories} categories, the same list for all datasets; "
+        f"its result is that category with probability {top}/({top} + {categories - 1}), and each "
+        f"other with probability 1/({top} + {categories - 1})"
+    )
+    return released, FRESH, ALONE
 
 
 def discrete_laplace(step: Application) -> tuple[str, ...]:

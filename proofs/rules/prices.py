@@ -10,15 +10,14 @@ from dpproof.proofs import limits
 from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.fields import Fields
 from dpproof.proofs.core.pairs import (
-    FinitePair,
     GaussianPair,
     LaplacePair,
     Pair,
     Product,
-    RandomizedResponsePair,
     SubsampledGaussianPair,
 )
 from dpproof.proofs.core.rule import Application
+from dpproof.proofs.pairs.finite import FinitePair, RandomizedResponsePair
 from dpproof.proofs.pairs.gaussian_above_floor import (
     FlooredGaussianPair,
     FoldedGaussianPair,

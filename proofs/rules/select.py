@@ -34,7 +34,7 @@ from dpproof.proofs.core.fields import Fields
 from dpproof.proofs.core.frozen import frozen
 from dpproof.proofs.core.rule import ALONE, FRESH, Application, Budget
 from dpproof.proofs.core.statements import Pairs, Points, PureDP
-from dpproof.proofs.fields import wholes
+from dpproof.proofs.fields import points as points_of, wholes
 from dpproof.proofs.logic.statement import RDP, ZCDP, Profile
 from dpproof.proofs.rules.compose import divergence, look_up
 from dpproof.proofs.rules.convert import delta_at, total_variation
@@ -194,7 +194,7 @@ def profile(step: Application) -> tuple[str, ...]:
     runs, points = read_runs(step.witness.take("runs")), step.concludes(Profile).points
     for name, bounds in profile_bounds(step).items():
         fields = Fields(step.witness.take(name), name)
-        corners, places = fields.points("corners"), wholes(fields, "tangents")
+        corners, places = points_of(fields, "corners"), wholes(fields, "tangents")
         fields.close()
         step.budget.spend(len(corners) * (8 * runs.work + 32 * len(points)))
         step.budget.spend(8 * len(bounds) * len(points))

@@ -12,8 +12,8 @@ from flint import arb, ctx
 from dpproof.proofs.core.arithmetic import ball, exact, normal_tail
 from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.frozen import frozen
-from dpproof.proofs.core.pairs import Pair
 from dpproof.proofs.pairs.gaussian_above_floor import OppositeGaussiansPair
+from dpproof.proofs.pairs.pair import reach_of
 from dpproof.proofs.sampled.count_laws import Binomial, Counts, Scheme
 from dpproof.proofs.sampled.table import EnclosedProfile
 from dpproof.proofs.sampled.tabulated import TabulatedPair
@@ -55,7 +55,7 @@ class CountedGaussiansPair(TabulatedPair):
     def largest(self) -> arb:
         """Return -log w_0 for addition; refuse a removal, whose losses have no bound."""
         if self.removal or self.relation != "add-remove":
-            return ball(Pair.largest(self))
+            return ball(reach_of(self))
         most = arb(0)
         for cases in self.scheme.laws():
             for law in cases:

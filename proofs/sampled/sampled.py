@@ -17,6 +17,7 @@ from dpproof.proofs.pairs.pair import (
     Moments,
     Terms,
     infinite_mass,
+    largest_of,
     moments as pair_moments,
     no_profile,
     outcomes,
@@ -117,7 +118,7 @@ class SampledPair(TabulatedPair):
     def _base_largest(self) -> arb:
         if any(one.infinite for one, _ in self.base):
             raise unbounded("a base with infinite losses")
-        return sum((ball(one.largest()) * count for one, count in self.base), arb(0))
+        return sum((ball(largest_of(one)) * count for one, count in self.base), arb(0))
 
     def moments(self, witness: object) -> Table | Terms:
         """Return M of the witness's table, or, if it is null, of the pair's own listed losses."""

@@ -20,8 +20,9 @@ from dpproof.proofs.balls.arithmetic import each_precision
 from dpproof.proofs.core.arithmetic import ball
 from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.frozen import frozen
-from dpproof.proofs.core.pairs import Pair, Product, RandomizedResponsePair
+from dpproof.proofs.core.pairs import Pair, Product
 from dpproof.proofs.limits import MAX_CELLS, PRECISIONS, lattice_work
+from dpproof.proofs.pairs.finite import RandomizedResponsePair
 from dpproof.proofs.pairs.pair import DiscreteGaussianPair, DiscreteLaplacePair, lattice_of, reach
 
 # Bits beyond the precision of the answer, so that products keep their smallest masses. Soundness

@@ -15,6 +15,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
     "proofs": (
         "core",
         "limits",
+        "certificate",
         "fields",
         "balls",
         "pairs",

@@ -13,7 +13,7 @@ from tests.architecture.tree import PACKAGES, ROOT, imported, sources
 OURS = (*PACKAGES, "tests", "benchmarks", "examples", "experiments", "scripts")
 OWN: dict[str, tuple[str, ...]] = {
     "proofs": (),
-    "accountant": ("proofs.core.certificate", "proofs.limits"),
+    "accountant": ("proofs.certificate", "proofs.limits"),
     "mechanisms": ("accountant", "proofs.limits"),
     "auditing": ("accountant",),
     "dpproof": PACKAGES,
@@ -101,8 +101,8 @@ def test_the_test_sees_a_forbidden_import(
     ("package", "code"),
     [
         ("proofs", "from flint import arb"),
-        ("accountant", "from dpproof.proofs.core.certificate import Certificate"),
-        ("accountant", "from dpproof.proofs.core import certificate"),
+        ("accountant", "from dpproof.proofs.certificate import Certificate"),
+        ("accountant", "from dpproof.proofs import certificate"),
         ("mechanisms", "from dpproof.accountant.guarantees import gdp"),
         ("dpproof", "from dpproof import auditing, proofs\nimport rich.table"),
         ("accountant", "from . import bound"),

@@ -25,7 +25,7 @@ from dpproof.accountant.run_counts.law import (
 )
 from dpproof.accountant.selection.finite_base import Outcomes
 from dpproof.proofs import Step, Verdict, check
-from dpproof.proofs.core.certificate import show_rational
+from dpproof.proofs.certificate import show_rational
 from tests.proofs.support import certificate, fact
 
 F = Fraction

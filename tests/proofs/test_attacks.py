@@ -14,7 +14,7 @@ from dpproof.accountant.pairs.laplace import LaplacePair, LogisticPair, Randomiz
 from dpproof.accountant.pairs.product import Factor, Product
 from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from dpproof.proofs import Rejected, Step, Verdict, check
-from dpproof.proofs.core.certificate import show_rational
+from dpproof.proofs.certificate import show_rational
 from tests.proofs.builders import F, attempt, attempt_below, lower_witness, sizes, taus, wholes
 from tests.proofs.support import certificate, factor, facts, pairs, said, stated
 

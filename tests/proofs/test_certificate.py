@@ -20,7 +20,7 @@ from dpproof.proofs import (
     VerifiedUnder,
     check_text,
 )
-from dpproof.proofs.core.certificate import read_rational, show_rational
+from dpproof.proofs.certificate import read_rational, show_rational
 from dpproof.proofs.limits import MAX_CHARACTERS
 from tests.proofs.support import said
 
@@ -138,7 +138,7 @@ def test_frame(changes: dict[str, Any], why: str) -> None:
         ({"conclusion": {**GDP, "relation": None}}, "no relation is called"),
         ({"conclusion": {**GDP, "steps": 0}}, "steps must be a whole number"),
         ({"conclusion": {**GDP, "steps": 10**13}}, "steps must be a whole number"),
-        ({"conclusion": {**GDP, "mu_squared": "-1"}}, "from 0"),
+        ({"conclusion": {**GDP, "mu_squared": "-1"}}, "at or above 0"),
         ({"conclusion": {**GDP, "mu_squared": "2/4"}}, "lowest terms"),
         ({"conclusion": {**GDP, "mu_squared": "0.5"}}, "expected a rational"),
         ({"conclusion": {**GDP, "mu_squared": "1/0"}}, "expected a rational"),

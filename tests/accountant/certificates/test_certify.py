@@ -52,7 +52,7 @@ from dpproof.mechanisms import (
     compose as mechanism_compose,
 )
 from dpproof.proofs import Certificate, Rejected, VerifiedUnder
-from dpproof.proofs.core.certificate import show_rational
+from dpproof.proofs.certificate import show_rational
 from tests.accountant.certificates.builders import CLOSE, MORE, certifiable
 from tests.proofs.corpus import COMPUTATIONS, DELTA, training
 

@@ -17,7 +17,7 @@ from dpproof.accountant.certificates import base_profile
 from dpproof.accountant.errors import NotCertified
 from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.proofs import Certificate, Rejected, VerifiedUnder
-from dpproof.proofs.core.certificate import show_rational
+from dpproof.proofs.certificate import show_rational
 
 RULE = "compose/ranges"
 DELTA = 1e-6

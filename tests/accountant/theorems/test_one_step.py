@@ -35,7 +35,7 @@ from dpproof.accountant.sampling import OneStepScheme
 from dpproof.accountant.subsampling.count_laws import Counts, laws
 from dpproof.accountant.theorems.subsampling import subsample_counted_sum, subsample_poisson
 from dpproof.proofs import check
-from dpproof.proofs.core.certificate import Certificate
+from dpproof.proofs.certificate import Certificate
 
 ONE = L2Contribution(1)
 HALF = Fraction(1, 2)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from dpproof import proofs
-from dpproof.proofs.core.certificate import Certificate
+from dpproof.proofs.certificate import Certificate
 from tests.hunt.case import Case
 from tests.hunt.draw import Draw, text
 from tests.hunt.families import formulas

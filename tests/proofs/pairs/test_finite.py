@@ -8,7 +8,7 @@ import pytest
 from flint import arb, ctx
 
 from dpproof.proofs.core.arithmetic import ball
-from dpproof.proofs.core.pairs import FinitePair
+from dpproof.proofs.pairs.finite import FinitePair
 
 F = Fraction
 NEAR = F(1, 10**22)  # next to no balls of 64 bits apart

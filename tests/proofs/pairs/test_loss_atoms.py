@@ -13,15 +13,14 @@ from flint import acb, arb, ctx
 from dpproof.proofs.core.arithmetic import ball
 from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.pairs import (
-    FinitePair,
     GaussianPair,
     LaplacePair,
     Pair,
     Product,
-    RandomizedResponsePair,
     SubsampledGaussianPair,
 )
 from dpproof.proofs.limits import atoms
+from dpproof.proofs.pairs.finite import FinitePair, RandomizedResponsePair
 from dpproof.proofs.pairs.pair import (
     DiscreteGaussianPair,
     DiscreteLaplacePair,

@@ -11,14 +11,8 @@ import pytest
 from flint import acb, arb, ctx
 
 from dpproof.proofs.core.arithmetic import ball as arb_of
-from dpproof.proofs.core.pairs import (
-    FinitePair,
-    GaussianPair,
-    LaplacePair,
-    Pair,
-    RandomizedResponsePair,
-    SubsampledGaussianPair,
-)
+from dpproof.proofs.core.pairs import GaussianPair, LaplacePair, Pair, SubsampledGaussianPair
+from dpproof.proofs.pairs.finite import FinitePair, RandomizedResponsePair
 from dpproof.proofs.pairs.gaussian_above_floor import OppositeGaussiansPair
 from dpproof.proofs.pairs.pair import (
     DiscreteGaussianPair,

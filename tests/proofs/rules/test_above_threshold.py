@@ -10,7 +10,7 @@ import pytest
 from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.accountant.pairs.isoperimetric import above_threshold_pair, rising_pairs
 from dpproof.proofs import VerifiedUnder
-from dpproof.proofs.core.certificate import show_rational
+from dpproof.proofs.certificate import show_rational
 from dpproof.proofs.core.rule import FRESH
 from tests.proofs.support import Case, Object, factor, pairs
 

@@ -10,7 +10,7 @@ from dpproof.accountant.certificates.base_profile import RangeParts
 from dpproof.accountant.certificates.finite_pairs import Aim
 from dpproof.accountant.guarantees.pure_dp import BoundedRange
 from dpproof.accountant.pairs.finite import FinitePair
-from dpproof.proofs.core.certificate import show_rational
+from dpproof.proofs.certificate import show_rational
 from tests.proofs.support import Case, Object, factor, gaussian, pairs, said
 
 RULE = "compose/ranges"

@@ -10,7 +10,7 @@ import pytest
 from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.accountant.pairs.isoperimetric import Tangents, gaussian_threshold_pairs, tangents
 from dpproof.proofs import VerifiedUnder
-from dpproof.proofs.core.certificate import show_rational
+from dpproof.proofs.certificate import show_rational
 from tests.proofs.support import Case, Object, factor, pairs, said
 
 RULE = "mechanism/gaussian-above-threshold"

@@ -193,7 +193,7 @@ RENYI = [
     renyi(FINITE, "2", "28768207/100000000"),
     renyi(FINITE, "2", "28768209/100000000", CLAIM),
     renyi(GAUSSIAN, "1", "0", "orders must be above 1"),
-    renyi(GAUSSIAN, "2", "-1", "value must be from 0"),
+    renyi(GAUSSIAN, "2", "-1", "value must be at or above 0"),
     renyi(GAUSSIAN, "2", "0", "closed formula", {}),
     renyi([drawn("replacement", [TOLD])], "2", "0", "its witness is a table"),
     renyi([drawn("removal", [drawn("replacement", [TOLD])])], "2", "0", "known exactly"),

@@ -9,7 +9,7 @@ import pytest
 
 from dpproof.accountant.pairs.finite import FinitePair, skellam_pair
 from dpproof.proofs import VerifiedUnder
-from dpproof.proofs.core.certificate import show_rational
+from dpproof.proofs.certificate import show_rational
 from tests.proofs.support import Case, Object, factor, gaussian, pairs, said
 
 RULE = "mechanism/skellam"

@@ -17,9 +17,10 @@ from dpproof.accountant.pairs.laplace import LaplacePair, RandomizedResponsePair
 from dpproof.accountant.pairs.product import Factor, Product
 from dpproof.accountant.subsampling.subsampled import Direction as Way, SubsampledPair
 from dpproof.proofs import Rejected
+from dpproof.proofs.certificate import show_rational
 from dpproof.proofs.core.arithmetic import ball
-from dpproof.proofs.core.certificate import show_rational
-from dpproof.proofs.core.pairs import FinitePair, LaplacePair as CheckedLaplace
+from dpproof.proofs.core.pairs import LaplacePair as CheckedLaplace
+from dpproof.proofs.pairs.finite import FinitePair
 from dpproof.proofs.pairs.pair import DiscreteGaussianPair, moments
 from dpproof.proofs.sampled import table
 from dpproof.proofs.sampled.sampled import Direction, SampledPair

@@ -33,7 +33,7 @@ def _accepted(second: Verdict, core: FirstVerdict, full: FirstVerdict) -> str | 
         return "the second accepts"
     if opened(core) != set(second.open):
         return "they leave different steps open"
-    if not second.open and not full.ok:
+    if not (second.open or second.kept) and not full.ok:
         return "the second accepts, the first with its extensions does not"
     named = re.match(r"M(\d+) ", core.claim)
     if (int(named[1]) if named else None) != second.mechanism:

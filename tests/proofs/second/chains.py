@@ -8,7 +8,8 @@ from typing import Any
 
 from mpmath import iv, mp
 
-from tests.proofs.second import cases as c
+from tests.proofs.second import cases as c, intervals as balls
+from tests.proofs.second.intervals import of
 from tests.proofs.second.rules import profile
 from tests.proofs.second.statements import product as read_product
 
@@ -114,6 +115,17 @@ def _law(rng: random.Random) -> str:
 
 def _upper(product: list[Json], epsilon: Fraction) -> Fraction:
     iv.prec = 256
+    one, t = product[0]["pair"], balls.exp(of(epsilon))
+    if one["kind"] == "randomized-response":
+        own, infinite = Fraction(one["epsilon"]), Fraction(one["infinite"])
+        top = balls.exp(of(own))
+        rest = (top - t) / (top + of(Fraction(one["categories"] - 1)))
+        told = of(infinite) + of(1 - infinite) * (rest if epsilon < own else of(0))
+        return _rational(told)
+    if one["kind"] == "finite":
+        masses = zip(one["p"], one["q"], strict=True)
+        exceeding = (of(Fraction(p)) - t * of(Fraction(q)) for p, q in masses)
+        return _rational(sum((balls.largest(x, of(0)) for x in exceeding), of(0)))
     return _rational(profile(read_product(product), epsilon))
 
 

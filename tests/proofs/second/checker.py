@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from mpmath import iv
 
 from tests.proofs.second import intervals
-from tests.proofs.second.extensions import OTHER_NOTIONS, OTHER_RULES
+from tests.proofs.second.extensions import OTHER_NOTIONS, OTHER_PAIRS, OTHER_RULES
 from tests.proofs.second.rules import ANY, FACTS, RULES, NotHere, Question, Rule
 from tests.proofs.second.statements import Fields, Statement, statement
 from tests.proofs.second.text import Refusal, Step, read
@@ -28,6 +28,7 @@ class Verdict:
     words: str = ""
     mechanism: int | None = None  # that the claim is about; none of a fact
     open: dict[int, str] = field(default_factory=dict)  # of steps not checked here, the extension
+    kept: bool = False  # whether a pair of an extension is kept as it is written
 
 
 def check(text: str) -> Verdict:
@@ -41,7 +42,7 @@ def check(text: str) -> Verdict:
         return Verdict("reject", run.place, refusal.fault, refusal.words, open=run.open)
     except intervals.Undecided:
         return Verdict("undecided", run.place, "undecided", "512 bits do not decide", open=run.open)
-    return Verdict("accept", mechanism=run.known[-1][1], open=run.open)
+    return Verdict("accept", mechanism=run.known[-1][1], open=run.open, kept=run.kept)
 
 
 class _Run:
@@ -51,12 +52,15 @@ class _Run:
         self.known: list[tuple[Statement, int | None]] = []
         self.open: dict[int, str] = {}
         self.named = 0
+        self.kept = False
         self.place: int | None = None
 
     def take(self, step: Step) -> None:
         """Check the next step."""
         self.place = len(self.known)
         conclusion = statement(step.conclusion)
+        factors = [one for product in conclusion.products for _, one in product]
+        self.kept |= any(one.kind in OTHER_PAIRS for one in factors)
         premises = [self.known[one] for one in step.premises]
         try:
             makes = _checked(step, conclusion, [one for one, _ in premises])

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 _RULES: Final = """
-contour: hockey-stick/contour,chernoff
+contour: hockey-stick/contour,chernoff,bounded
 renyi: state/zcdp,rdp compose/zcdp,rdp convert/pair-rdp,zcdp-rdp,rdp-rdp,gdp-zcdp,pure-zcdp
 renyi: convert/renyi-approx,renyi-profile,renyi-true-positive-rate
 discrete: mechanism/discrete-laplace,discrete-gaussian,discrete-gaussian-zcdp,histogram,finite
+discrete: mechanism/randomized-response dominate/pure-dp,approx-dp
 discrete: mechanism/local-report,partition-selection,thresholded-counts,skellam hockey-stick/lattice
 curves: state/bounded-range,metric-dp,privacy-profile,trade-off
 curves: dominate/bounded-range,metric-dp,privacy-profile,trade-off,pair
@@ -26,18 +27,19 @@ samples: hockey-stick/sampled convert/pair-unsampled
 selection: select/pure,rdp,profile,pair,above-pair
 adaptive: filter/zcdp,gdp,renyi,approx-dp,several
 groups: group/pure-dp,bounded-range,metric-dp,gdp,zcdp,approx-dp,rdp,trade-off,pair
-groups: choice/ parallel/,position restrict/relation compose/concurrent
+groups: map-records/ choice/ parallel/,position restrict/relation compose/concurrent
+numbers: compose/gdp
 numbers: convert/pure-approx,approx-pure,pair-pure,pure-gdp,pair-gdp,profile-gdp,pair-zcdp
 lower: at-least/closed,contour,smoothed,lattice,cells,allocated,renyi,true-positive-rate
 lower: at-least/shuffled-reports
 """
 _NOTIONS: Final = """
 renyi: zcdp/ rdp/
-curves: bounded-range/ metric-dp/ privacy-profile/ trade-off/
+curves: bounded-range/ metric-dp/ privacy-profile/ trade-off/ hockey-sticks/
 lower: hockey-stick-at-least/ true-positive-rate-at-least/ renyi-at-least/
 """
 _PAIRS: Final = """
-discrete: discrete-laplace/ discrete-gaussian/
+discrete: randomized-response/ finite/ discrete-laplace/ discrete-gaussian/
 curves: logistic/ floored-gaussian/ folded-gaussian/
 samples: sampled/ counted-gaussians/ allocated-gaussian/ opposite-gaussians/
 lower: largest-of-gaussians/ shuffled-reports/

@@ -81,18 +81,6 @@ def laplace_noise(asked: Question) -> None:
     _dominated(asked, _once("laplace", epsilon=moved / scale))
 
 
-def randomized_response(asked: Question) -> None:
-    """Check `mechanism/randomized-response`: its pair, in both directions."""
-    epsilon = asked.witness.rational("epsilon", "above 0")
-    categories = asked.witness.whole("categories", least=2)
-    _dominated(asked, _response(epsilon, categories))
-
-
-def _response(epsilon: Fraction, categories: int = 2, infinite: Fraction = ZERO) -> Product:
-    kind = "randomized-response"
-    return _once(kind, epsilon=epsilon, categories=categories, infinite=infinite)
-
-
 def granted(_: Question) -> None:
     """Check `state/NOTION`: whatever it says is an assumption."""
 
@@ -103,33 +91,12 @@ def dominate_gdp(asked: Question) -> None:
     _dominated(asked, _once("gaussian", mu_squared=mu_squared) if mu_squared else ())
 
 
-def dominate_pure(asked: Question) -> None:
-    """Check `dominate/pure-dp`."""
-    (epsilon,) = asked.premises[0].numbers
-    _dominated(asked, _response(epsilon) if epsilon else ())
-
-
-def dominate_approx(asked: Question) -> None:
-    """Check `dominate/approx-dp`."""
-    epsilon, delta = asked.premises[0].numbers
-    if delta == 1 or (epsilon == 0 and delta > 0):
-        p = [str(delta), str(1 - delta), "0"]
-        _dominated(asked, _once("finite", p=p, q=p[::-1]))
-    else:
-        _dominated(asked, _response(epsilon, infinite=delta) if epsilon else ())
-
-
 def _parts(asked: Question) -> list[tuple[int, Statement]]:
     count = asked.witness.whole("count", least=2) if "count" in asked.witness else 1
     wanted = 1 if count > 1 else len(asked.premises)
     if len(asked.premises) != wanted or wanted * count < 2:
         raise Refusal("premises", "wanted: two premises or more, or one and a count")
     return [(count, one) for one in asked.premises]
-
-
-def compose_gdp(asked: Question) -> None:
-    """Check `compose/gdp`: mu^2 adds up."""
-    _follows(asked, sum((n * one.numbers[0] for n, one in _parts(asked)), ZERO))
 
 
 def compose_pair(asked: Question) -> None:
@@ -143,7 +110,7 @@ def compose_pair(asked: Question) -> None:
 
 
 def same(asked: Question) -> None:
-    """Check `post-process` and `map-records`: the statement of the premise, with a description."""
+    """Check `post-process`: the statement of the premise, with a description."""
     description = asked.witness.take("description")
     if not is_line(description, 300) or description != description.strip():
         raise Refusal("domain", "the description is no line of 1 to 300 printable characters")
@@ -206,53 +173,6 @@ def advantage(asked: Question) -> None:
     _at_most(bound, asked.conclusion.numbers[0], "the advantage")
 
 
-def bounded(asked: Question) -> None:
-    """Check `hockey-stick/bounded`: from the sum of the largest losses on, H is p_infinity."""
-    (factors,), points = asked.conclusion.products, asked.conclusion.points
-    losses = [count * _largest_loss(one) for count, one in factors]
-    _at_most(_exactly(losses), points[0][0], "the largest loss")
-    shares = [(1 - _infinite(one), count) for count, one in factors if _infinite(one)]
-    exact = sum(share.denominator.bit_length() * count for share, count in shares) <= 2**14
-    masses = ((share if exact else of(share)) ** count for share, count in shares)
-    finite = math.prod(masses, start=Fraction(1) if exact else of(1))
-    for _, delta in points:
-        if delta < 1:
-            _at_most(1 - finite, delta, "the hockey-stick divergence")
-
-
-def _exactly(losses: Sequence[Interval | Fraction]) -> Interval | Fraction:
-    """Return a sum, exactly if all are rational with denominators of 2^14 bits in all at most."""
-    known = [one for one in losses if isinstance(one, Fraction)]
-    if len(known) == len(losses) and sum(one.denominator.bit_length() for one in known) <= 2**14:
-        return sum(known, ZERO)
-    return sum((of(one) if isinstance(one, Fraction) else one for one in losses), of(0))
-
-
-def _largest_loss(one: Pair) -> Interval | Fraction:
-    match one.kind:
-        case "laplace" | "randomized-response":
-            return one.numbers[0]
-        case "finite":
-            return balls.log(of(_ratio(one)))
-        case "subsampled-gaussian" if not one.flag:
-            return -balls.log(of(1 - one.numbers[1]))
-        case "gaussian" | "subsampled-gaussian":
-            raise Refusal("case", "the finite losses have no bound")
-        case _:
-            raise NotHere(OTHER_PAIRS[one.kind])
-
-
-def _ratio(one: Pair) -> Fraction:
-    ratios = (p / q for p, q in zip(one.p, one.q, strict=True) if p and q)
-    return max(ratios, default=Fraction(1))
-
-
-def _infinite(one: Pair) -> Fraction:
-    if one.kind == "randomized-response":
-        return one.numbers[1]
-    return sum((p for p, q in zip(one.p, one.q, strict=True) if not q), ZERO)
-
-
 def closed(asked: Question) -> None:
     """Check `hockey-stick/closed` of Gaussian pairs, or of one pair, once."""
     (factors,), points = asked.conclusion.products, asked.conclusion.points
@@ -273,13 +193,10 @@ def _rational(factors: Product, epsilon: Fraction) -> Fraction | None:
     (count, one), *others = factors
     if others or count > 1 or one.kind in ("gaussian", *OTHER_PAIRS) or one.flag:
         return None
-    if one.kind == "finite" and not epsilon:
-        return sum((max(p - q, ZERO) for p, q in zip(one.p, one.q, strict=True)), ZERO)
-    ratio = _ratio(one) if one.kind == "finite" else None
+    past = one.numbers[0]
     if one.kind == "subsampled-gaussian":
-        ratio = 1 / (1 - one.numbers[1])
-    past = math.ceil(ratio).bit_length() if ratio else one.numbers[0]
-    return _infinite(one) if epsilon >= past else None
+        past = Fraction(math.ceil(1 / (1 - one.numbers[1])).bit_length())
+    return ZERO if epsilon >= past else None
 
 
 def profile(factors: Product, epsilon: Fraction) -> Interval:
@@ -293,14 +210,6 @@ def profile(factors: Product, epsilon: Fraction) -> Interval:
         case "laplace":
             (own,) = one.numbers
             return 1 - balls.exp(of((epsilon - own) / 2)) if epsilon < own else of(0)
-        case "randomized-response":
-            own, infinite, categories = one.numbers
-            top = balls.exp(of(own))
-            rest = (top - t) / (top + of(categories - 1)) if epsilon < own else of(0)
-            return of(infinite) + of(1 - infinite) * rest
-        case "finite":
-            masses = zip(one.p, one.q, strict=True)
-            return sum((balls.largest(of(p) - t * of(q), of(0)) for p, q in masses), of(0))
         case "subsampled-gaussian":
             return _sampled(one, epsilon, t)
         case _:
@@ -332,23 +241,17 @@ def _sampled(one: Pair, epsilon: Fraction, t: Interval) -> Interval:
 RULES: Final[dict[str, Rule]] = {
     "mechanism/gaussian": Rule(gaussian_noise, None, "gdp", makes=True),
     "mechanism/laplace": Rule(laplace_noise, None, PAIRS, makes=True),
-    "mechanism/randomized-response": Rule(randomized_response, None, PAIRS, makes=True),
     "state/pure-dp": Rule(granted, None, "pure-dp", makes=True),
     "state/approx-dp": Rule(granted, None, "approx-dp", makes=True),
     "state/gdp": Rule(granted, None, "gdp", makes=True),
     "state/dominating-pair": Rule(granted, None, PAIRS, makes=True),
     "dominate/gdp": Rule(dominate_gdp, "gdp", PAIRS),
-    "dominate/pure-dp": Rule(dominate_pure, "pure-dp", PAIRS),
-    "dominate/approx-dp": Rule(dominate_approx, "approx-dp", PAIRS),
-    "compose/gdp": Rule(compose_gdp, "gdp", "gdp", makes=True, several=True),
     "compose/pair": Rule(compose_pair, PAIRS, PAIRS, makes=True, several=True),
     "post-process": Rule(same, ANY, ANY, makes=True),
-    "map-records": Rule(same, ANY, ANY, makes=True),
     "subsample/poisson": Rule(poisson, PAIRS, PAIRS, makes=True),
     "convert/pair-approx": Rule(pair_approx, FACTS, "approx-dp", several=True),
     "convert/approx-true-positive-rate": Rule(detected, "approx-dp", "true-positive-rate"),
     "convert/approx-advantage": Rule(advantage, "approx-dp", "advantage"),
-    "hockey-stick/bounded": Rule(bounded, None, "hockey-stick"),
     "hockey-stick/closed": Rule(closed, None, "hockey-stick"),
 }
-"""The twenty rules of the core."""
+"""The fourteen rules of the core."""

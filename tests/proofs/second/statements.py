@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,7 +21,6 @@ DOMAINS: Final[dict[str, Callable[[Fraction], bool]]] = {
     "above 0": lambda one: one > 0,
     "from 0": lambda one: one >= 0,
     "[0, 1]": lambda one: 0 <= one <= 1,
-    "[0, 1)": lambda one: 0 <= one < 1,
     "(0, 1)": lambda one: 0 < one < 1,
 }
 
@@ -91,8 +89,6 @@ class Pair:
     written: str
     numbers: tuple[Fraction, ...] = ()
     flag: bool = False
-    p: tuple[Fraction, ...] = ()
-    q: tuple[Fraction, ...] = ()
 
 
 Product = tuple[tuple[int, Pair], ...]
@@ -118,9 +114,9 @@ class Statement:
 NUMBERS: Final[dict[str, tuple[tuple[str, str], ...]]] = {
     "gdp": (("mu_squared", "from 0"),),
     "pure-dp": (("epsilon", "from 0"),),
-    "approx-dp": (("epsilon", "from 0"), ("delta", "[0, 1]")),
     "advantage": (("advantage", "[0, 1]"),),
     "true-positive-rate": (("false_positive_rate", "[0, 1]"), ("true_positive_rate", "[0, 1]")),
+    "approx-dp": (("epsilon", "from 0"), ("delta", "[0, 1]")),
 }
 
 
@@ -130,8 +126,8 @@ def statement(value: dict[str, Any]) -> Statement:
     notion = fields.name("notion")
     if notion in OTHER_NOTIONS:
         return Statement(notion, value.get("relation"), 0)
-    if notion in ("hockey-stick", "hockey-sticks"):
-        made = _fact(fields, notion)
+    if notion == "hockey-stick":
+        made = _fact(fields)
         fields.close()
         return made
     if notion not in (*NUMBERS, "dominating-pair"):
@@ -150,22 +146,10 @@ def statement(value: dict[str, Any]) -> Statement:
     return Statement(notion, relation, steps, numbers, products)
 
 
-def _fact(fields: Fields, notion: str) -> Statement:
+def _fact(fields: Fields) -> Statement:
     listed = product(fields.take("product"))
-    if notion == "hockey-stick":
-        points = [(rational(fields.take("epsilon")), rational(fields.take("delta")))]
-    else:
-        written = fields.take("points")
-        if not isinstance(written, list) or not 1 <= len(written) <= 2_000:
-            raise Refusal("domain", "points are no list of 1 to 2,000")
-        if any(not isinstance(one, list) or len(one) != 2 for one in written):
-            raise Refusal("domain", "a point is no list of two rationals")
-        points = [(rational(one), rational(other)) for one, other in written]
-    if any(e < 0 or not 0 <= d <= 1 for e, d in points):
-        raise Refusal("domain", "an epsilon is below 0, or a delta outside [0, 1]")
-    if any(a[0] >= b[0] for a, b in itertools.pairwise(points)):
-        raise Refusal("domain", "the first coordinates do not increase")
-    return Statement("hockey-stick", None, 0, products=(listed,), points=tuple(points))
+    point = (fields.rational("epsilon", "from 0"), fields.rational("delta", "[0, 1]"))
+    return Statement("hockey-stick", None, 0, products=(listed,), points=(point,))
 
 
 def product(value: object) -> Product:
@@ -185,7 +169,6 @@ def product(value: object) -> Product:
 PAIRS: Final[dict[str, tuple[tuple[str, str], ...]]] = {
     "gaussian": (("mu_squared", "above 0"),),
     "laplace": (("epsilon", "above 0"),),
-    "randomized-response": (("epsilon", "above 0"), ("infinite", "[0, 1)")),
     "subsampled-gaussian": (("mu_squared", "above 0"), ("sampling_rate", "(0, 1)")),
 }
 
@@ -196,31 +179,12 @@ def pair(value: object) -> Pair:
     kind, written, flag = fields.name("kind"), canonical(value), False
     if kind in OTHER_PAIRS:
         return Pair(kind, written)
-    if kind == "finite":
-        p, q = _masses(fields.take("p")), _masses(fields.take("q"))
-        if len(p) != len(q):
-            raise Refusal("domain", "p and q are not of one length")
-        fields.close()
-        return Pair(kind, written, p=p, q=q)
     if kind not in PAIRS:
         raise Refusal("name", "no kind of pair has this name")
     numbers = [fields.rational(*one) for one in PAIRS[kind]]
-    if kind == "randomized-response":
-        numbers.append(Fraction(fields.whole("categories", least=2)))
     if kind == "subsampled-gaussian":
         flag = fields.take("removal")
         if not isinstance(flag, bool):
             raise Refusal("domain", "removal is neither true nor false")
     fields.close()
     return Pair(kind, written, tuple(numbers), flag)
-
-
-def _masses(value: object) -> tuple[Fraction, ...]:
-    if not isinstance(value, list) or not 1 <= len(value) <= 2_000:
-        raise Refusal("domain", "masses are no list of 1 to 2,000")
-    masses = tuple(rational(one) for one in value)
-    if any(one.denominator.bit_length() > 2**14 for one in itertools.accumulate(masses)):
-        raise Refusal("domain", "the common denominator has more than 2^14 bits")
-    if min(masses) < 0 or sum(masses) != 1:
-        raise Refusal("domain", "masses are below 0, or do not sum to 1")
-    return masses

@@ -11,7 +11,8 @@ from flint import acb, arb, ctx
 from hypothesis import given, settings, strategies as st
 
 from dpproof.proofs.core.arithmetic import ball
-from dpproof.proofs.core.pairs import GaussianPair, LaplacePair, Pair, RandomizedResponsePair
+from dpproof.proofs.core.pairs import GaussianPair, LaplacePair, Pair
+from dpproof.proofs.pairs.finite import RandomizedResponsePair
 from dpproof.proofs.pairs.pair import LogisticPair
 from dpproof.proofs.sums.contour import Line, on_circle
 

@@ -11,7 +11,8 @@ from flint import arb, ctx
 
 from dpproof.proofs.core.arithmetic import ball
 from dpproof.proofs.core.errors import RefusedError
-from dpproof.proofs.core.pairs import LaplacePair, Pair, Product, RandomizedResponsePair
+from dpproof.proofs.core.pairs import LaplacePair, Pair, Product
+from dpproof.proofs.pairs.finite import RandomizedResponsePair
 from dpproof.proofs.pairs.pair import DiscreteGaussianPair, DiscreteLaplacePair
 from dpproof.proofs.sums.lattice import cells, lattice_profile
 from dpproof.proofs.sums.residues import finite_profile

@@ -11,14 +11,8 @@ import pytest
 from flint import arb, ctx
 
 from dpproof.proofs.core.arithmetic import ball
-from dpproof.proofs.core.pairs import (
-    FinitePair,
-    GaussianPair,
-    LaplacePair,
-    Pair,
-    Product,
-    RandomizedResponsePair,
-)
+from dpproof.proofs.core.pairs import GaussianPair, LaplacePair, Pair, Product
+from dpproof.proofs.pairs.finite import FinitePair, RandomizedResponsePair
 from dpproof.proofs.pairs.pair import DiscreteLaplacePair, LogisticPair
 from dpproof.proofs.sums.residues import finite_profile, value_work
 

@@ -14,8 +14,7 @@ from flint import arb, fmpq, fmpq_mat
 from dpproof.proofs.balls.arithmetic import each_precision, exact_sum
 from dpproof.proofs.balls.skellam import reach, shifted
 from dpproof.proofs.core.arithmetic import ball, exact, normal_tail, require_at_most, show
-from dpproof.proofs.core.certificate import read_rational
-from dpproof.proofs.core.errors import CertificateError, RefusedError
+from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.pairs import GaussianPair, LaplacePair, Pair
 from dpproof.proofs.core.rule import ALONE, FRESH, Application
 from dpproof.proofs.core.rules import adds, both
@@ -457,17 +456,10 @@ def compare(
 
 def _table(step: Application) -> list[tuple[Fraction, ...]]:
     """Read the table: laws on the same outputs."""
-    table = []
-    for row in step.witness.items("table"):
-        if not isinstance(row, list):
-            raise RefusedError("the table must be a list of rows")
-        try:
-            law = tuple(read_rational(one) for one in row)
-        except CertificateError as error:
-            raise RefusedError(f"the table: {error}") from None
+    table = rows(step.witness, "table")
+    for law in table:
         if not law or min(law) < 0 or exact_sum(law, MAX_COMMON_BITS) != 1:
             raise RefusedError("a row's probabilities must be at or above 0 and sum to 1")
-        table.append(law)
     if not table or len({len(row) for row in table}) != 1:
         raise RefusedError("the rows of the table must have one length")
     return table
@@ -582,10 +574,7 @@ def partition_selection(step: Application) -> tuple[str, ...]:
 
 def _kept(step: Application) -> list[Fraction]:
     """Read the probabilities at 1, 2, ... records; the last holds for all larger numbers."""
-    try:
-        kept = [read_rational(one) for one in step.witness.items("kept")]
-    except CertificateError as error:
-        raise RefusedError(f"the probabilities: {error}") from None
+    kept = list(step.witness.rationals("kept"))
     if not kept or min(kept) < 0 or max(kept) > 1:
         raise RefusedError("the probabilities must be at least one, each from 0 to 1")
     return kept

@@ -20,6 +20,7 @@ _LAWS: Final = {
     "sphere": "that is the rounding of a vector of density proportional to e^(-||x||_2/scale)",
 }
 _DRAWN: Final = "independent in every coordinate"
+_TIES: Final = "of several minimal candidates it takes the first, in an order that never changes"
 _TOGETHER: Final = "one vector, its coordinates drawn together"
 
 
@@ -104,10 +105,7 @@ def separator(step: Application) -> tuple[str, ...]:
     law = f"integer noise {_LAWS[noise]}, scale {exact(scale)}, {drawn}"
     moved = _moved(step, places, shift, law)
     if not tolerant:
-        ties = (
-            "of several minimal candidates it takes the first, in an order that is always the same"
-        )
-        return moved, ties, FRESH, ALONE
+        return moved, _TIES, FRESH, ALONE
     units = step.witness.whole("units", least=0)
     chance = _near_tie(noise, places, scale, units)
     delta = step.concludes(ApproxDP).delta
@@ -145,9 +143,8 @@ def gaussian_separator(step: Application) -> tuple[str, ...]:
     sigma = step.witness.positive("sigma")
     product = ((FoldedGaussianPair((shift / sigma) ** 2), places),)
     step.expect(Pairs(product, product))
-    ties = "of several minimal candidates it takes the first, in an order that never changes"
     law = f"the rounding to integers of Gaussian noise of mean 0, standard deviation {exact(sigma)}"
-    return _moved(step, places, shift, f"{law}, {_DRAWN}"), ties, FRESH, ALONE
+    return _moved(step, places, shift, f"{law}, {_DRAWN}"), _TIES, FRESH, ALONE
 
 
 def sphere_lift(step: Application) -> tuple[str, ...]:
@@ -170,8 +167,7 @@ def sphere_lift(step: Application) -> tuple[str, ...]:
         f"difference of the objectives of w and u moves by at most {shift} <psi(w), psi(w) - "
         f"psi(u)>; k is integer noise {_LAWS['sphere']}, scale {exact(scale)}, {_TOGETHER}"
     )
-    ties = "of several minimal candidates it takes the first, in an order that never changes"
-    return chooses, ties, FRESH, ALONE
+    return chooses, _TIES, FRESH, ALONE
 
 
 def averaged_perturbation(step: Application) -> tuple[str, ...]:

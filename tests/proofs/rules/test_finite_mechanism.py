@@ -34,8 +34,10 @@ CASES = [
     ),
     Case(RULE, pairs([finite(WORST)]), witness={**GIVEN, "neighbours": [[True, 0]]}, why="whole"),
     Case(RULE, pairs([finite(WORST)]), witness={**GIVEN, "table": [["1/2"]]}, why="sum to 1"),
-    Case(RULE, pairs([finite(WORST)]), witness={**GIVEN, "table": ["1"]}, why="list of rows"),
-    Case(RULE, pairs([finite(WORST)]), witness={**GIVEN, "table": [["x"]]}, why="the table"),
+    Case(RULE, pairs([finite(WORST)]), witness={**GIVEN, "table": ["1"]}, why="must be a list"),
+    Case(
+        RULE, pairs([finite(WORST)]), witness={**GIVEN, "table": [["x"]]}, why="expected a rational"
+    ),
     Case(
         RULE, pairs([finite(WORST)]), witness={**GIVEN, "table": [["1"], ["0", "1"]]}, why="length"
     ),

@@ -32,7 +32,7 @@ CASES = [
     Case(RULE, pairs([PAIR]), witness={**GIVEN, "kept": []}, why="at least one"),
     Case(RULE, pairs([PAIR]), witness={**GIVEN, "kept": ["5/4"]}, why="from 0 to 1"),
     Case(RULE, pairs([PAIR]), witness={**GIVEN, "kept": ["-1/4", "1"]}, why="from 0 to 1"),
-    Case(RULE, pairs([PAIR]), witness={**GIVEN, "kept": ["x"]}, why="the probabilities"),
+    Case(RULE, pairs([PAIR]), witness={**GIVEN, "kept": ["x"]}, why="expected a rational"),
 ]
 
 

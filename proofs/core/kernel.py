@@ -177,16 +177,16 @@ def _apply(
     if relations and step.rule != RESTRICT:  # which compares the relations itself
         raise RefusedError(f"premises under {sorted(relations)}, conclusion under another relation")
     names = tuple(premise.mechanism for premise in premises)
-
     for precision in PRECISIONS:
         budget.precision, witness = precision, Fields(step.witness, "the witness")
         try:
             with ctx.workprec(precision):
                 taken = rule(Application(conclusion, statements, witness, names, budget))
             break
-        except UndecidedError:
-            if precision == PRECISIONS[-1]:
-                raise
+        except UndecidedError as error:
+            undecided = error
+    else:
+        raise undecided
     witness.close()
     if bool(conclusion.steps) is not bool(taken or _inherited(premises)):
         what = "the conclusion" if conclusion.steps else "a fact about pairs"

@@ -261,13 +261,13 @@ BREAKS: dict[str, tuple[str, str, str, Change]] = {
     ),
     "the sensitivity of a factor is a thousandth too small": (
         "matrix",
-        "dpproof.mechanisms.correlated.matrix_mechanism",
+        "dpproof.mechanisms.correlated.factors",
         "squared_sensitivity",
         _shorter,
     ),
     "the largest column of a factor is a thousandth too short": (
         "parts-in-turn",
-        "dpproof.mechanisms.combinators.subsampled",
+        "dpproof.mechanisms.correlated.factors",
         "squared_sensitivity",
         _shorter,
     ),

@@ -24,6 +24,7 @@ _BLOCK = 16  # Rounded log c that are evaluated at once. Heuristic.
 _BLOCKS = (-8, 9)  # The range of these blocks. Heuristic.
 _START = -1  # The block that is looked at first for a delta. Heuristic.
 WIDE = 1e-6  # Width of the log of a bracket at which a contour is aimed. Heuristic.
+_ROUGH = 1e-3  # Width from which bundles are taken apart. Heuristic.
 _REFINED = 1e-4  # Width asked for up to which K is computed to more digits. Heuristic.
 _ALIKE = 4.0  # Width, in units of that an aimed one left, at which another is. Heuristic.
 # Distance from an aimed one, in units of 1 / c, within which another would gain little. Heuristic.
@@ -141,11 +142,13 @@ class SharedContours:
         self.narrow(epsilon, ends, wide)
         if wide > _REFINED or any(isinstance(f.pair, LatticePair) for f in self.product.factors):
             return ends  # its own errors exceed what is gained
-        parts = self.product.unbundled()
-        if len(parts.factors) > len(self.product.factors):  # they take as many times as long
-            shared_contours(parts).narrow(epsilon, ends, max(wide, _REFINED))
-        elif (finer := self.product.refined()) != self.product:
-            shared_contours(finer).narrow(epsilon, ends, wide)
+        if not _wide(ends, wide).size:
+            return ends
+        finer, least = self.product.refined(), wide
+        if finer == self.product and _wide(ends, _ROUGH).size:  # parts take many times as long
+            finer, least = self.product.unbundled(), max(wide, _ROUGH)
+        if finer != self.product:
+            shared_contours(finer).narrow(epsilon, ends, least)
         return ends
 
     def rough(self, epsilon: Reals) -> tuple[Reals, Reals]:

@@ -222,8 +222,8 @@ def cut(
 ) -> Product:
     """Return a product with large losses set aside, if rarely subsampled Gaussians are all of it.
 
-    It is the product itself otherwise, and if one step may lose more than a few standard deviations
-    of the loss of all, unless rare losses are asked about.
+    It is the product itself otherwise, and unless rare losses are asked about also if one step may
+    lose more than a few standard deviations of the loss of all, or steps of several noises do.
     Heuristic: the choice is between two valid brackets.
 
     Args:
@@ -233,7 +233,7 @@ def cut(
         rare: whether steps may lose more than typical ones.
     """
     pairs = [one.pair for one in product.factors if isinstance(one.pair, SubsampledGaussianPair)]
-    if not pairs or len(pairs) < len(product.factors):
+    if not pairs or len(pairs) < len(product.factors) or (len(pairs) > 1 and not rare):
         return product
     mu = [math.sqrt(pair.mu_squared) for pair in pairs]
     log_q = [math.log(pair.sampling_rate) for pair in pairs]

@@ -41,7 +41,7 @@ QUESTIONS = {
     "subsets of a fixed size, 100 steps": (
         (
             "f = dp.WithoutReplacement(sample_size=10, population_size=1000)\n"
-            "g = lambda s: dp.Gaussian(sigma=s, sensitivity=dp.L2(1), relation=dp.ReplaceOne())\n"
+            "g = lambda s: dp.Gaussian(sigma=s, sensitivity=dp.L2(1, dp.ReplaceOne()))\n"
             "m = lambda s: g(s).subsample(f).repeat(100)"
         ),
         "epsilon(delta=1e-6)",

@@ -13,14 +13,7 @@ from typing import Final
 
 from dpproof import files
 from dpproof.accountant import sampling as schemes
-from dpproof.accountant.relation import (
-    RELATIONS,
-    AddRemove,
-    Relation,
-    ReplaceLabel,
-    ReplaceOne,
-    ZeroOut,
-)
+from dpproof.accountant.relation import RELATIONS, AddRemove, Relation, ReplaceLabel, ReplaceOne
 from dpproof.errors import InputError, placed
 from dpproof.pipeline import about
 from dpproof.pipeline.kinds.kind import Kind, Rows, in_words
@@ -74,9 +67,9 @@ _OTHER_SCHEME: Final = {
         'noise_multiplier, scheme = "without-replacement", or relation = "add-remove"'
     ),
     "without-replacement": (
-        "samples of a fixed size do not work under relation = {relation}; write "
-        'scheme = "poisson" with a rate, or relation = "replace-one"; one gaussian release that '
-        'states its clipping norm has them under relation = "add-remove"'
+        "samples of a fixed size work under relation = {relation} for one gaussian release alone, "
+        "which states its clipping norm; write sigma = 1.0 and contribution = 1 instead of "
+        'noise_multiplier, scheme = "poisson" with a rate, or relation = "replace-one"'
     ),
     "shuffled": (
         "shuffled batches have no guarantee under relation = {relation}: one record less moves "
@@ -84,8 +77,9 @@ _OTHER_SCHEME: Final = {
         "where the number of records is public"
     ),
     "allocation": (
-        "random allocation has a guarantee of how a record more or less moves the sums; write "
-        'relation = "add-remove" or relation = "zero-out"'
+        "random allocation works under relation = {relation} for one gaussian release alone, "
+        "which states its clipping norm; write sigma = 1.0 and contribution = 1, or relation = "
+        '"add-remove" or relation = "zero-out"'
     ),
 }
 _REPORTS: Final = (
@@ -103,7 +97,7 @@ _PARTS: Final = (
 )
 _A_NORM: Final = (
     "{scheme} works for one gaussian release alone, which states its clipping norm; write sigma = "
-    "1.0 and contribution = 1, or noise_multiplier = 1.0"
+    '1.0 and contribution = 1, or, but for relation = "replace-one", noise_multiplier = 1.0'
 )
 
 Document = Mapping[str, object]
@@ -393,8 +387,7 @@ def _sample(
 ) -> schemes.SamplingScheme:
     """Read a Poisson sample or a uniform subset."""
     covered = "without-replacement" if relation.symmetric else "poisson"
-    summed = _is_gaussian_sum(releases) and not isinstance(relation, ZeroOut)
-    if scheme != covered and not summed:
+    if scheme != covered and not _is_gaussian_sum(releases):
         raise table.refuse("scheme", _OTHER_SCHEME[scheme].format(relation=quoted(relation.name)))
     if scheme == "without-replacement":
         return _subset(table, relation)
@@ -407,10 +400,10 @@ def _sample(
 
 
 def _subset(table: Section, relation: Relation) -> schemes.WithoutReplacement:
-    """Read a uniform subset; under add-remove a record less has to be enough for it."""
+    """Read a uniform subset; it leaves a record out, but for relations that replace one."""
     size, population = (int(table.number(key, COUNT)) for key in SCHEMES["without-replacement"])
     if size == population and not relation.symmetric:
-        problem = f"expected less than population_size = {population}: one record may be missing"
+        problem = f"expected less than population_size = {population}: a sample leaves records out"
         raise table.refuse("sample_size", problem)
     if size > population:
         problem = f"expected at most population_size = {population}, got {size}"
@@ -423,13 +416,13 @@ def _counted(
 ) -> schemes.SamplingScheme:
     """Read a sample in which a record counts several times, or pushes another one out."""
     scheme = table.choice("scheme", COUNTED)
-    if not isinstance(relation, AddRemove):
+    if scheme == "user-poisson" and relation.symmetric:
         problem = (
-            f"{scheme} has a guarantee under relation = {quoted('add-remove')}, got "
-            f"{quoted(relation.name)}"
+            f"{scheme} has a guarantee under relation = {quoted('add-remove')} or "
+            f"{quoted('zero-out')}, got {quoted(relation.name)}"
         )
         raise table.refuse("scheme", problem)
-    if not (_is_gaussian_sum(releases) or _has_multiplier(releases)):
+    if not _is_summed(releases, relation):
         raise table.refuse("scheme", _A_NORM.format(scheme=scheme))
     counts = {key: int(table.number(key, COUNT)) for key in SCHEMES[scheme] if key != "rate"}
     if "rate" in SCHEMES[scheme]:
@@ -465,19 +458,19 @@ def _shuffled(
     if isinstance(relation, AddRemove):
         reason = _OTHER_SCHEME["shuffled"].format(relation=quoted(relation.name))
         raise table.refuse("scheme", reason)
-    relative = _has_multiplier(releases) and not relation.symmetric
-    if not (_is_gaussian_sum(releases) or relative):
+    if not _is_summed(releases, relation):
         raise table.refuse("scheme", _A_SUM)
     batches = int(table.number("batches", COUNT))
     return schemes.ShuffledBatches(batches=batches, epochs=_epochs(section)["kept"])
 
 
 def _allocated(
-    _: Section, table: Section, relation: Relation, __: tuple[Release, ...]
+    _: Section, table: Section, relation: Relation, releases: tuple[Release, ...]
 ) -> schemes.RandomAllocation | schemes.BallsInBins:
     """Read into how many rounds records are allocated, each by itself."""
-    if relation.symmetric:
-        raise table.refuse("scheme", _OTHER_SCHEME["allocation"])
+    if relation.symmetric and not _is_gaussian_sum(releases):
+        reason = _OTHER_SCHEME["allocation"].format(relation=quoted(relation.name))
+        raise table.refuse("scheme", reason)
     steps = int(table.number("steps", COUNT))
     if table.choice("scheme", SCHEMES) == "balls-in-bins":
         return schemes.BallsInBins(steps=steps, epochs=int(table.number("epochs", COUNT)))
@@ -501,9 +494,10 @@ def _in_turn(
     return schemes.CyclicPoisson(sampling_rate=rate, cycle=int(cycle))
 
 
-def _has_multiplier(releases: tuple[Release, ...]) -> bool:
-    """Return whether a stage releases one sum whose noise is stated relative to contributions."""
-    return len(releases) == 1 and "noise_multiplier" in releases[0].values
+def _is_summed(releases: tuple[Release, ...], relation: Relation) -> bool:
+    """Return whether a stage releases one sum whose noise is relative to contributions."""
+    relative = len(releases) == 1 and "noise_multiplier" in releases[0].values
+    return _is_gaussian_sum(releases) or (relative and not relation.symmetric)
 
 
 def _is_gaussian_sum(releases: tuple[Release, ...]) -> bool:

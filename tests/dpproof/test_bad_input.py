@@ -242,8 +242,10 @@ CASES: dict[str, tuple[str, str]] = {
         + GAUSSIAN
         + 'sampling = { scheme = "without-replacement", sample_size = 1, population_size = 2 }',
         (
-            f"{TRAINING}: sampling.scheme: samples of a fixed size do not work under relation = "
-            '"add-remove"; write scheme = "poisson" with a rate, or relation = "replace-one"'
+            f"{TRAINING}: sampling.scheme: samples of a fixed size work under relation = "
+            '"add-remove" for one gaussian release alone, which states its clipping norm; write '
+            'sigma = 1.0 and contribution = 1 instead of noise_multiplier, scheme = "poisson" with '
+            'a rate, or relation = "replace-one"'
         ),
     ),
     "noise beyond all that samplers have": (

@@ -160,7 +160,7 @@ SUM_STAGE = '[[stage]]\nname = "training"\nmechanism = "gaussian"\nsigma = 2\nco
 
 @pytest.mark.parametrize("said", COUNTED)
 def test_samples_in_which_records_count_often_are_of_gaussian_sums(said: str) -> None:
-    """The scheme and its numbers, which can be written back; add-remove alone."""
+    """The scheme and its numbers, which can be written back; the cost under every relation."""
     text = PIPELINE + SUM_STAGE + f"sampling = {{ scheme = {said} }}\n"
     (stage,) = parsed(text).stages
     scheme, address = COUNTED[said]
@@ -170,10 +170,26 @@ def test_samples_in_which_records_count_often_are_of_gaussian_sums(said: str) ->
     assert stage.guarantee(AddRemove()) == noise.subsample(scheme).guarantee()
     changed = stage.replaced(address, Fraction(1)).numbers()
     assert {name for name, value in changed.items() if value != stage.numbers()[name]} == {address}
-    with pytest.raises(InputError, match="add-remove"):
-        parsed(text.replace("add-remove", "zero-out"))
     with pytest.raises(InputError, match="gaussian release"):
         parsed(text.replace("contribution =", "sensitivity ="))
+    for relation in (ZeroOut(), ReplaceOne()):
+        other = text.replace("add-remove", relation.name)
+        if isinstance(scheme, UserPoisson) and isinstance(relation, ReplaceOne):
+            with pytest.raises(InputError, match="under relation"):
+                parsed(other)
+            continue
+        same = Gaussian(sigma=2, sensitivity=L2Contribution(3, relation)).subsample(scheme)
+        assert parsed(other).stages[0].guarantee(relation) == same.guarantee()
+
+
+def test_a_noise_multiplier_says_nothing_of_replaced_records() -> None:
+    """Under zero-out it is relative to a contribution; under replace-one it may be to two."""
+    text = PIPELINE + f"{SUM_STAGE}sampling = {{ scheme = {list(COUNTED)[1]} }}\n"
+    relative = text.replace("sigma = 2\ncontribution = 3\n", "noise_multiplier = 2\n")
+
+    assert parsed(relative.replace("add-remove", "zero-out")).stages
+    with pytest.raises(InputError, match="clipping norm"):
+        parsed(relative.replace("add-remove", "replace-one"))
 
 
 @pytest.mark.parametrize(
@@ -289,9 +305,12 @@ def test_numbers_of_shuffled_batches_are_replaced() -> None:
 )
 def test_random_allocation_is_read(sampling: str, scheme: object) -> None:
     """Rounds, how many a record draws, and for how long it keeps its round."""
-    stage = parsed(f"{SHUFFLED}{SUM}sampling = {{ {sampling} }}").stages[0]
-
-    assert stage.sampling == scheme
+    for relation in ("zero-out", "add-remove", "replace-one"):
+        text = f"{SHUFFLED}{SUM}sampling = {{ {sampling} }}".replace("zero-out", relation)
+        assert parsed(text).stages[0].sampling == scheme
+        if relation == "replace-one":
+            with pytest.raises(InputError, match="clipping norm"):
+                parsed(text.replace(SUM, MULTIPLE))
 
 
 def test_more_rounds_than_there_are_cannot_be_drawn() -> None:

@@ -122,7 +122,8 @@ def renyi(product: Product, order: float) -> Bound:
     """Bracket the Rényi divergence of a real order > 1 of one direction."""
     low, high = _sides(product)
     if low != high:
-        return Bound(renyi(low, order).lower, renyi(high, order).upper)
+        upper = min(renyi(high, order).upper, _zcdp(product) * order)
+        return Bound(renyi(low, order).lower, upper)
     lengths, rest = ranges_apart(product)
     divergences = [(1, divergence.renyi(rest, order))] if rest.factors or not lengths else []
     return _summed(divergences + [(n, range_divergence(one, order)) for one, n in lengths])
@@ -133,6 +134,10 @@ def smallest_rho(product: Product, least: float = 0.0) -> Bound:
 
     If one number says it all, less than ``least`` counts as that.
     """
+    low, high = _sides(product)
+    if low != high:
+        lower, upper = smallest_rho(low, least).lower, smallest_rho(high, least).upper
+        return Bound(lower, min(upper, _zcdp(product)))
     lengths, rest = ranges_apart(product)
     known = 0.0 if lengths else least
     rhos = [(1, divergence.smallest_rho(rest, known))] if rest.factors or not lengths else []
@@ -148,13 +153,21 @@ def larger_rho(forward: Product, backward: Product) -> Bound:
     first = smallest_rho(forward)
     if backward == forward:
         return first
-    own = backward.added(lambda pair: pair.zcdp_bound) * (1 + 1e-14)
-    return first if own <= first.upper else first.maximum(smallest_rho(backward, first.lower))
+    return (
+        first
+        if _zcdp(backward) <= first.upper
+        else first.maximum(smallest_rho(backward, first.lower))
+    )
 
 
 def _sides(product: Product) -> tuple[Product, Product]:
     """Return what is below a product, and above; the product itself if nothing is bracketed."""
     return expanded(product, high=False), expanded(product, high=True)
+
+
+def _zcdp(product: Product) -> float:
+    """Return a rho that the pairs of a product say."""
+    return product.added(lambda pair: pair.zcdp_bound) * (1 + 1e-14)
 
 
 def _summed(parts: list[tuple[int, Bound]]) -> Bound:

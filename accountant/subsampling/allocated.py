@@ -101,14 +101,16 @@ class AllocatedGaussianPair(BelowGaussian):
         level = Bound.of(delta)
         if not level.lower > 0:
             raise NotCertified(f"epsilon of one allocation is not resolved at delta = 0; {EASIER}")
-        guess = self._guess(math.log(level.lower))
+        guess = float(self.near(np.array([math.log(level.lower)]))[0])
         return self.inverted(level, guess, 0.02 * guess)
 
-    def _guess(self, log_delta: float) -> float:
-        """Return about epsilon at a delta. Heuristic."""
+    def near(self, log_delta: Reals) -> Reals:
+        """Return about epsilon at deltas. Heuristic."""
         mu = math.sqrt(self.mu_squared)
-        epsilon = np.geomspace(1e-6, 1.0, 128) * (0.5 * mu + math.sqrt(-2.0 * log_delta)) * mu
-        return float(epsilon[np.argmax(self.log_size(epsilon) <= log_delta)])
+        most = (0.5 * mu + math.sqrt(-2.0 * log_delta.min())) * mu
+        epsilon = np.geomspace(1e-6, 1.0, 128) * most
+        size = np.minimum.accumulate(self.log_size(epsilon))
+        return np.asarray(np.interp(-log_delta, -size, epsilon))
 
     def log_size(self, epsilon: Reals) -> Reals:
         """Return about the log of the profile: all rounds add a little, or one much. Heuristic."""

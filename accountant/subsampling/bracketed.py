@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import final
 
 from dpproof.accountant.arithmetic.enclosure import Reals
@@ -23,14 +24,16 @@ class BracketedPair(TabulatedPair):
     Attributes:
         high: dominates.
         low: is dominated.
+        revealed: mu^2 of a Gaussian pair that dominates as well, infinite if none is stated.
     """
 
     high: Product
     low: Product
+    revealed: Fraction | float = math.inf
 
     def swapped(self) -> BracketedPair:
         """Return the pair of the other direction."""
-        return BracketedPair(high=self.high.swapped(), low=self.low.swapped())
+        return replace(self, high=self.high.swapped(), low=self.low.swapped())
 
     def powers_above(self, count: int) -> list[Power]:
         """Return those of the product above."""
@@ -53,18 +56,20 @@ class BracketedPair(TabulatedPair):
 
     @property
     def zcdp_bound(self) -> float:
-        """Return that of the product above."""
-        return self.high.added(lambda pair: pair.zcdp_bound) * (1 + 1e-14)
+        """Return that of the product above, or of the Gaussian pair."""
+        above = self.high.added(lambda pair: pair.zcdp_bound)
+        return min(above, float(self.revealed) / 2) * (1 + 1e-14)
 
     @property
     def gdp_bound(self) -> float:
-        """Return that of the product above."""
-        return math.sqrt(self.high.added(lambda pair: pair.gdp_bound**2)) * (1 + 1e-14)
+        """Return that of the product above, or of the Gaussian pair."""
+        above = self.high.added(lambda pair: pair.gdp_bound**2)
+        return math.sqrt(min(above, float(self.revealed))) * (1 + 1e-14)
 
     @property
     def gaussian_tail(self) -> float:
-        """Return that of the product above, which what it is of has too."""
-        return self.high.added(lambda pair: pair.gaussian_tail)
+        """Return that of the product above, which what it is of has too, or of the one below."""
+        return max(side.added(lambda pair: pair.gaussian_tail) for side in (self.high, self.low))
 
 
 def expanded(product: Product, *, high: bool) -> Product:

@@ -9,8 +9,11 @@ from fractions import Fraction
 from functools import partial
 from typing import Final, cast
 
+import numpy as np
+
 from dpproof.accountant import answers, arguments, side_conditions as assumed
 from dpproof.accountant.arguments import Number
+from dpproof.accountant.engine.profile import closed_form, rough
 from dpproof.accountant.errors import NotImplied, ParameterError
 from dpproof.accountant.guarantees.derivation import Attained, Rows, Theorem
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
@@ -34,7 +37,7 @@ from dpproof.accountant.subsampling.allocated import AllocatedGaussianPair
 from dpproof.accountant.subsampling.bracketed import BracketedPair, expanded
 from dpproof.accountant.subsampling.shuffled import ShuffledGaussianPair
 from dpproof.accountant.subsampling.shuffled_reports import Reports, ShuffledReportsPair
-from dpproof.accountant.theorems.conversion import pair_to_pure
+from dpproof.accountant.theorems.conversion import notion_to_profile, pair_to_pure
 from dpproof.accountant.theorems.group import group
 from dpproof.accountant.theorems.implications import restrict
 
@@ -58,6 +61,8 @@ ALLOCATE_PURE: Final = Theorem(
     written="shuffled_reports",
 )
 _USUAL: Final = 1e-6  # Delta at which lower ends are compared. Heuristic.
+_PLACES: Final = 64  # Of a profile that is applied twice. Heuristic.
+_LEAST: Final = -55.0  # Log of its least delta. Heuristic.
 _MOST: Final = 32  # Nats; beyond it an allocation hides next to nothing.
 
 
@@ -158,19 +163,34 @@ def replace_allocated(guarantee: DominatingPair[AddRemove]) -> DominatingPair[Re
         >>> round(replace_allocated(epoch).delta(epsilon=0).upper, 6)
         0.682689
     """
-    above = restrict(group(guarantee, size=2)).to_pair()
-    pair = expanded(guarantee.forward, high=True).factors[0].pair
+    parts = expanded(guarantee.forward, high=True)
+    pair = parts.factors[0].pair
     if not isinstance(pair, AllocatedGaussianPair):
-        return above
+        return restrict(group(guarantee, size=2)).to_pair()
+    profile = notion_to_profile(guarantee, epsilons=_places(parts))
+    above = restrict(group(profile, size=2)).to_pair()
     parameters = dict(guarantee.derivation.parameters)
-    moved = 4 * pair.mu_squared * Fraction(str(parameters["chosen"])) ** 2
-    whole = Product.of(GaussianPair(mu_squared=moved / Fraction(str(parameters["rounds"]))))
+    chosen, rounds = (Fraction(str(parameters[name])) for name in ("chosen", "rounds"))
+    revealed = 4 * pair.mu_squared * chosen
+    whole = Product.of(GaussianPair(mu_squared=revealed * chosen / rounds))
     low = _telling(expanded(guarantee.forward, high=False), whole)
     return DominatingPair(
-        forward=Product.of(BracketedPair(high=above.forward, low=low)),
+        forward=Product.of(BracketedPair(high=above.forward, low=low, revealed=revealed)),
         relation=above.relation,
         derivation=replace(above.derivation, attained=Attained.WHOLE),
     )
+
+
+def _places(product: Product) -> list[float]:
+    """Return epsilons at which delta falls by about equal factors, and 0. Heuristic."""
+    most = math.log(answers.delta(product, 0.0).upper)
+    log_delta = np.linspace(most, min(_LEAST, 2.0 * most), _PLACES + 1)[1:]
+    pair = closed_form(product)
+    if isinstance(pair, AllocatedGaussianPair):
+        epsilon = pair.near(log_delta)
+    else:
+        epsilon = rough(product).near(log_delta)[0]
+    return sorted({0.0, *epsilon[epsilon > 0.0].tolist()})  # without nan
 
 
 def _numbers(scheme: RandomAllocation | BallsInBins) -> tuple[int, int]:

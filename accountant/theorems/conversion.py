@@ -11,6 +11,7 @@ from typing import Any, Final, final, overload
 
 from dpproof.accountant import answers, arguments
 from dpproof.accountant.arguments import Number
+from dpproof.accountant.arithmetic.enclosure import float_down
 from dpproof.accountant.errors import NotImplied, ParameterError
 from dpproof.accountant.guarantees.approx_dp import ApproxDP, PrivacyProfile, TradeOff
 from dpproof.accountant.guarantees.derivation import Attained, Theorem
@@ -182,7 +183,9 @@ def notion_to_profile(guarantee: Guarantee[R], *, epsilons: Sequence[Number]) ->
     """
     if not epsilons:
         raise ParameterError("epsilons", epsilons, "one epsilon or more, each >= 0")
-    points = [(epsilon, Fraction(guarantee.delta(epsilon=epsilon).upper)) for epsilon in epsilons]
+    places = [float_down(arguments.non_negative(epsilon=one)) for one in epsilons]
+    deltas = guarantee.deltas(epsilons=places).upper
+    points = list(zip(epsilons, map(Fraction, deltas.tolist()), strict=True))
     result = PrivacyProfile(points=points, relation=guarantee.relation)
     words = f"privacy profile at {len(points)} points"
     return concluded(result, CONVERT_NOTION_PROFILE, words, guarantee)

@@ -33,18 +33,24 @@ from dpproof.accountant.arithmetic.normal_distribution import ndtr
 
 _STRIP: Final = 1.5  # Half width of the strip of phi's sum, and its largest angle: below pi/2.
 _FALL: Final = 54.0  # Log of how little phi's sum loses by its step. Heuristic: it is bounded.
-_REACH: Final = 10.0  # Standard deviations that phi's sum takes. Heuristic: the rest is bounded.
+# Standard deviations that phi's sum takes, and those where phi is small, at |w| above some.
+# Heuristic: the rest is bounded.
+_REACH: Final = 10.0
+_FAR_REACH: Final = 14.0
+_FAR: Final = 4.0
 _LARGE: Final = 1e5  # |z| from which e^{-z} is 0 in every digit. Soundness depends on it.
 _WIDEST: Final = math.pi / 8  # Largest angle b. Heuristic, below pi/4.
 _DIGITS: Final = 39.0  # Log of what the sum over the hyperbola may lose. Heuristic.
+_MORE: Final = 3.0  # Digits, likewise, of which the excess by itself loses log p. Heuristic.
+_MORE_DIGITS: Final = 8.0  # Likewise, where a normal variable's sum is left out. Heuristic.
 _FINE: Final = 1.1  # Ratio of neighbouring places at which phi is bounded. Heuristic.
 _EVERY: Final = 5  # Of these places is a p. Heuristic.
 _DEEPEST: Final = -200.0  # Least log of phi^t that is computed. Heuristic.
 _LEAST_TILT: Final = 1e-6  # Least p. Heuristic.
 _LARGEST_TILT: Final = 1e9  # Largest p over t. Heuristic.
 _LARGEST_C: Final = 1e6  # Heuristic: larger c have no digits.
-_RESOLVED: Final = -38.0  # Least log phi that has digits. Heuristic.
-_TWICE: Final = 2.0  # c from which E(M - c)_+ is summed by itself. Heuristic.
+_RESOLVED: Final = -60.0  # Least log phi that has digits. Heuristic.
+_BY_ITSELF: Final = 1.2  # c from which E(M - c)_+ is summed by itself. Heuristic.
 _MOST: Final = 1 << 15  # Terms of a sum. Heuristic.
 _ROWS: Final = 1 << 12  # Of phi at once. Heuristic: what fits memory.
 _AT_ONCE: Final = 1 << 20  # Terms of sums for many c at once, likewise.
@@ -59,11 +65,14 @@ _MOMENTS: Final = 256  # Highest moment. Heuristic.
 _CELLS: Final = 48  # Of the outer hyperbola, to bound the integrand there. Heuristic.
 _TURNS: Final = np.concatenate([[0.0], 2.0 ** np.arange(-13.0, 1.0)])  # Tried. Heuristic.
 # The series of e^{-z} - 1 + z: largest |z|, and terms, beyond which there is less than u of it.
-_NEAR: Final = 0.5
-_NEAR_TERMS: Final = 16
-# Roundings of a term of phi's sum, relative to its size, beside those that grow with g. Soundness
-# depends on it.
-_TERM: Final = 64.0 * ELEMENTARY_ULPS
+_NEAR: Final = 1.0
+_NEAR_TERMS: Final = 20
+# Above the roundings of a term of phi's sum, beside those that grow with g. Proof: allocation.md,
+# section 3. Soundness depends on it, and on what places on a line and on a hyperbola err by, u.
+_TERM: Final = 32.0 * ELEMENTARY_ULPS
+_LINE_ULPS: Final = 16.0
+_BENT_ULPS: Final = 100.0
+_COLUMNS: Final = 16  # Terms of phi that are added up first. Heuristic: rounding is bounded.
 
 
 def mean_shortfall(variance: float, count: int, log_c: Reals) -> tuple[Reals, Reals]:
@@ -163,7 +172,7 @@ def _excess(variance: float, count: int) -> tuple[Reals, Reals]:
     powers = math.ceil(math.log(_LARGEST_TILT * count / _LEAST_TILT, _FINE))
     u = _LEAST_TILT * _FINE ** np.arange(powers)
     w = u / count
-    found = _log_transform(math.sqrt(variance), w, np.zeros(u.shape), centred=True)
+    found = _log_transform(math.sqrt(variance), w, np.zeros(u.shape), _LINE_ULPS, centred=True)
     resolved = np.isfinite(found.radius) & (found.value.real - w > _RESOLVED)
     heights = count * (found.value.real + found.radius)[resolved] * (1 + 4 * UNIT_ROUNDOFF)
     return np.append(0.0, u[resolved]), np.append(0.0, np.minimum(heights, u[resolved]))
@@ -176,23 +185,30 @@ def _excess_above(variance: float, count: int, u: Reals) -> Reals:
     return np.asarray(np.interp(u, places, heights) + beyond)
 
 
-def _log_transform(a: float, size: Reals, angle: Reals, *, centred: bool) -> Enclosure:
+def _log_transform(
+    a: float, size: Reals, angle: Reals, ulps: float, *, centred: bool
+) -> Enclosure:
     """Enclose log phi(w), up to turns, or log phi(w) + w, at w = size e^{i angle}.
 
-    The radius covers an error of 100 u in w, relative, and is infinite near zeros. Where phi is
-    near 1, phi - 1 + w is summed, so that of log phi + w little is lost.
+    The radius is infinite near zeros. Where phi is near 1, phi - 1 + w is summed, so that of
+    log phi + w little is lost. Proof: proofs/theory/allocation.md, section 3.
 
     Args:
         a: standard deviation of log Y.
         size: shape (n,), at or above 0.
         angle: shape (n,), from 0 to 3 pi/4.
+        ulps: what w may err by, u, relative, up to 100. The radius covers it.
         centred: whether w is added.
     """
     strip = min(_STRIP, _STRIP / a)
     most = _STRIP - a * strip  # angle of w Y on the line
     turn = np.maximum(angle - most, 0.0) / a  # minus Im g of the line
     step = 2 * math.pi * strip / _FALL
-    g = step * np.arange(-math.ceil(_REACH / step), math.ceil((_REACH + a) / step) + 1)
+    far = bool(size.max() > _FAR)
+    reach = _FAR_REACH if far else _REACH
+    first = -math.ceil(reach / step)
+    blocks = -(-(math.ceil((reach + a) / step) + 1 - first) // _COLUMNS)
+    g = step * (first + np.arange(blocks * _COLUMNS))
     length = np.multiply.outer(size, np.exp(a * g - 0.5 * a * a))
     weight = np.multiply.outer(np.exp(0.5 * turn * turn), np.exp(-0.5 * g * g))
     weight *= step / math.sqrt(2 * math.pi)
@@ -204,11 +220,17 @@ def _log_transform(a: float, size: Reals, angle: Reals, *, centred: bool) -> Enc
         z, turned, w = length, weight, size
     cut = np.minimum(1.0, _LARGE / np.maximum(length, _LARGE)) * z
     decay = np.exp(-cut)
-    value = (turned * _without_line(z, cut)).sum(axis=1)
-    whole = (turned * decay).sum(axis=1)
-    grown = _TERM + summation_ulps(g.size) + 300.0 + 8.0 * g * g + 16.0 * (a * np.abs(g) + a * a)
-    lost = 2.0 * float(ndtr(np.array(0.0 - _REACH))) * np.exp(0.5 * turn * turn)
-    lost += 2.1 * math.exp(-_FALL) * np.exp(0.5 * (turn + strip) ** 2)
+    value, whole = (
+        (turned * terms).reshape(-1, blocks, _COLUMNS).sum(axis=2).sum(axis=1)
+        for terms in (_without_line(z, cut), decay)
+    )
+    grown = _TERM + ulps + _COLUMNS + blocks + 2.0 * g * g + 4.0 * (a * np.abs(g) + a * a)
+    outside = 2.0 * float(ndtr(np.array(0.0 - reach))) * np.exp(0.5 * turn * turn)
+    between = 2.1 * math.exp(-_FALL) * np.exp(0.5 * (turn + strip) ** 2)
+    lost, between_small = outside + between, between
+    if far:
+        widest = np.minimum(angle, most) + a * strip  # angle of w Y on the lines beside it
+        between_small = between * _transform_above(a, g, step, size * np.cos(widest))
 
     def rounding(bound: Reals) -> Reals:
         turns = 8.0 * bound.sum(axis=1) * turn * (1.0 + turn)
@@ -216,18 +238,28 @@ def _log_transform(a: float, size: Reals, angle: Reals, *, centred: bool) -> Enc
 
     bent = 1.01 * (rounding(weight * length * np.minimum(length, 2.0)) + 2.0 * lost * size)
     blur = rounding(weight * np.abs(decay) * (1.0 + length))
-    large = log_of_sum(whole, np.asarray(1.01 * (blur + lost * np.minimum(size, 2.0))), 0.0)
+    large = log_of_sum(whole, np.asarray(1.01 * (blur + outside + between_small)), 0.0)
     x = value - w
     near = np.abs(x) + bent < 0.5
     x = np.where(near, x, 0.0)
     small = value + log1p_minus_linear(x) + (0.0 if centred else -w)
     both = np.abs(value) + size
-    radius = 2.0 * bent + UNIT_ROUNDOFF * (400.0 * np.abs(x) + 200.0 * (not centred)) * both
+    relative = (2.0 * ulps + 200.0) * np.abs(x) + 200.0 * (not centred)
+    radius = bent * (1.0 + 2.0 * (np.abs(x) + bent)) + UNIT_ROUNDOFF * relative * both
     slack = 200.0 * UNIT_ROUNDOFF * size * centred
     return Enclosure(
         np.where(near, small, large.value + (w if centred else 0.0)) + 0j,
         np.where(near, radius, large.radius + slack),
     )
+
+
+def _transform_above(a: float, g: Reals, step: float, w: Reals) -> Reals:
+    """Bound phi(w) from above for w >= 0: e^{-wY} falls in g, whose density is unimodal."""
+    density = np.exp(-0.5 * g * g)
+    cells = step / math.sqrt(2 * math.pi) * np.append(np.maximum(density[1:], density[:-1]), 0.0)
+    cells[-1] = float(ndtr(np.array(0.0 - g[-1])))
+    values = np.exp(-np.multiply.outer(w, np.exp(a * g - 0.5 * a * a)))
+    return np.asarray(1.01 * (values @ cells + float(ndtr(g[:1])[0])))
 
 
 def _without_line(z: Numbers, cut: Numbers) -> Numbers:
@@ -286,6 +318,7 @@ class _Nodes:
         log_inner: log of the error by that line, over e^{pc}.
         rest: the error by the outer hyperbola and by the terms left out.
         constant: of a sum for M less that for 1, the error of the latter over e^{p(c - 1)}; or 0.
+        variance: of a normal variable of mean 1, whose sum is left out; or 0.
     """
 
     u: Complexes
@@ -298,6 +331,7 @@ class _Nodes:
     log_inner: float
     rest: float
     constant: float
+    variance: float
 
     def shortfall(self, c: Reals, beyond: Reals) -> tuple[Reals, Reals]:
         """Return E(c - M)_+, or E(M - c)_+ from 1 on, and how much it errs by.
@@ -316,10 +350,22 @@ class _Nodes:
         blur = np.expm1(64.0 * UNIT_ROUNDOFF * reach * np.abs(self.u)) * self.size
         error = size @ self.lost + (size @ blur) * np.abs(x) / reach
         error += np.exp(self.p * c + self.log_inner + _SLACK) + self.rest
+        if self.variance:
+            more, blurred = _normal_excess(self.variance, beyond)
+            return terms + more, 1.001 * (error + blurred)
         if self.constant:
             return terms, 1.001 * (error + np.exp(self.p * beyond + _SLACK) * self.constant)
         more = np.maximum(beyond, 0.0)
         return terms - more, 1.001 * (error + 16 * UNIT_ROUNDOFF * more)
+
+
+def _normal_excess(variance: float, beyond: Reals) -> tuple[Reals, Reals]:
+    """Return E(N - beyond)_+ for a normal N of mean 0, at beyond >= 0, and what it errs by."""
+    deviation = math.sqrt(variance)
+    d = beyond / deviation
+    density = deviation * np.exp(-0.5 * d * d) / math.sqrt(2 * math.pi)
+    error = UNIT_ROUNDOFF * (100.0 + 60.0 * d * d) * density
+    return density - beyond * ndtr(0.0 - d), error
 
 
 @lru_cache(maxsize=512)
@@ -359,6 +405,7 @@ class _Shape:
         terms: how many.
         log_outer: log of a bound on the outer hyperbola; of the line, of what is cut, over e^{pc}.
         before: of the line, what periods before c add.
+        variance: of a normal variable of mean 1 whose sum over the line is left out; or 0.
     """
 
     angle: float
@@ -366,6 +413,7 @@ class _Shape:
     terms: int
     log_outer: float
     before: float = 0.0
+    variance: float = 0.0
 
 
 @final
@@ -407,40 +455,61 @@ class _Line:
     @property
     def cancels(self) -> bool:
         """Return whether c - 1 is most of E(c - M)_+, so that the sum for M = 1 has to end, too."""
-        return self.low >= _TWICE
+        return self.low >= _BY_ITSELF
+
+    @property
+    def digits(self) -> float:
+        """Return the log of what the sum may lose; the excess by itself is small. Heuristic."""
+        return _DIGITS + (max(_MORE - math.log(self.p), 0.0) if self.cancels else 0.0)
+
+    @property
+    def normal(self) -> float:
+        """Return the variance of a normal variable whose sum is left out over the line, or 0.
+
+        From c = 1 on it is that of M, if that is small. Heuristic, at most 1.
+        """
+        variance = math.expm1(min(self.variance, 1.0)) / self.count
+        return variance if self.low >= 1.0 and self.variance <= 1.0 else 0.0
 
     def upright(self) -> _Shape | None:
         """Return the sum over the vertical line itself, or None if it takes more terms than few.
 
-        phi falls fast there if there are many rounds: proofs/theory/allocation.md, section 5.
+        phi falls fast there if there are many rounds: proofs/theory/allocation.md, section 3.
         """
-        if self.cancels:
+        normal = self.normal
+        if self.cancels and not normal:
             return None
-        depth = _DIGITS - self.level
-        period, before = self.period(depth)
+        depth = _DIGITS + (_MORE_DIGITS if normal else 0.0) - self.level
+        period, before = self.period(depth, normal)
         end = 2 * math.pi / period * _UPRIGHT
         turn = _TURNS[1:, None]
         reach = (self.p * np.cos(turn) + end * np.sin(turn)) * (1 - _SLACK)
         log_size = _excess_above(self.variance, self.count, reach) - reach
         log_size += 0.5 * self.count * (turn / self.a) ** 2
-        log_end = log_size.min(axis=0) - np.log(math.pi * end) + _SLACK
+        log_end = log_size.min(axis=0)
+        if normal:
+            log_end = np.logaddexp(log_end, 0.5 * normal * (self.p**2 - end**2) - self.p)
+        log_end += _SLACK - np.log(math.pi * end)
         short = np.flatnonzero(self.p * self.low + log_end < -depth)
         if not short.size:
             return None
         terms = int(_UPRIGHT[short[0]])
-        return _Shape(0.0, 2 * math.pi / period, terms, float(log_end[short[0]]), before)
+        return _Shape(0.0, 2 * math.pi / period, terms, float(log_end[short[0]]), before, normal)
 
-    def period(self, depth: float) -> tuple[float, float]:
+    def period(self, depth: float, normal: float) -> tuple[float, float]:
         """Return a period of the sum over the line, and what is added by periods before c."""
         after = (depth + math.log(2.0 + self.high)) / self.p
         places, log_power = log_transform(self.variance, self.count)
         beyond = places > 1.1 * self.p
         q = places[beyond]
-        log_size = q * self.high + log_power[beyond] - np.log(q)
+        log_size = log_power[beyond]
+        if normal:
+            log_size = np.logaddexp(log_size, 0.5 * normal * q * q - q)
+        log_size += q * self.high - np.log(q)
         log_size += _SLACK + 64 * UNIT_ROUNDOFF * q * (1.0 + self.high)
         shorter = (depth + log_size) / (q - self.p)
         best = int(np.argmin(shorter)) if q.size else 0
-        if not q.size or max(after, shorter[best]) >= self.high:
+        if not normal and (not q.size or max(after, shorter[best]) >= self.high):
             return max(after, self.high) * (1 + _SLACK), 0.0
         period = float(max(after, shorter[best])) * (1 + _SLACK)
         log_ratio = -float(q[best] - self.p) * period
@@ -449,14 +518,14 @@ class _Line:
     def shape(self, angle: float) -> _Shape:
         """Return step and terms for one angle."""
         outer = self.outer(2.0 * angle)
-        step = 2 * math.pi * angle / (_DIGITS + max(outer - self.level, 0.0))
+        step = 2 * math.pi * angle / (self.digits + max(outer - self.level, 0.0))
         return _Shape(angle, step, math.ceil(math.acosh(self.cut(angle)) / step) + 1, outer)
 
     def cut(self, angle: float) -> float:
         """Return cosh x from which on the integrand on a hyperbola of this angle is negligible."""
         bent = self.count * (angle / self.a) ** 2 / 2
         scale = self.p * (self.low - self.cancels)
-        return (2.0 + (scale + bent + _DIGITS - self.level) / scale) / math.sin(angle)
+        return (2.0 + (scale + bent + self.digits - self.level) / scale) / math.sin(angle)
 
     def outer(self, angle: float) -> float:
         """Bound the log of |e^{uc} phi(u/t)^t| on a hyperbola, for every c of the line.
@@ -489,8 +558,10 @@ class _Line:
             period = 2 * math.pi / shape.step
             lost = math.exp(-self.p * period)
             after = lost / (1 - lost) * (self.high + period / (1 - lost)) * (1 + _SLACK)
-            errors = shape.log_outer, after + shape.before, 0.0
-            return self.summed(u, np.abs(u), np.asarray(shape.step / (u * u)), errors)
+            rest = (2.0 if shape.variance else 1.0) * after + shape.before
+            factor = np.asarray(shape.step / (u * u))
+            errors = shape.log_outer, rest, 0.0, shape.variance
+            return self.summed(u, np.abs(u), factor, errors, _LINE_ULPS)
         x = shape.step * np.arange(float(shape.terms))
         sine, cosine = math.sin(shape.angle), math.cos(shape.angle)
         flat, steep = np.cosh(x), np.sinh(x)
@@ -507,10 +578,16 @@ class _Line:
         log_inner = log_lost - math.log(2 * self.p) + self.log_real
         factor = shape.step * self.p * (flat * cosine + 1j * steep * sine) / (u * u)
         length = self.p * (flat - sine)
-        return self.summed(u, length, factor, (log_inner, rest * (1 + _SLACK), constant))
+        errors = log_inner, rest * (1 + _SLACK), constant, 0.0
+        return self.summed(u, length, factor, errors, _BENT_ULPS)
 
     def summed(
-        self, u: Complexes, length: Reals, factor: Complexes, errors: tuple[float, float, float]
+        self,
+        u: Complexes,
+        length: Reals,
+        factor: Complexes,
+        errors: tuple[float, float, float, float],
+        place_ulps: float,
     ) -> _Nodes:
         """Return the sum of factors over pi, the first one halved; ``length`` is |u|."""
         # c - 1 below 0 times Re u, which falls on a hyperbola, would overflow.
@@ -518,12 +595,22 @@ class _Line:
         least = u.real * (self.low - shift)
         polar, rows = (length / self.count, np.angle(u)), range(0, u.size, _ROWS)
         parts = [[one[k : k + _ROWS] for one in polar] for k in rows]
-        log = joined([_log_transform(self.a, *part, centred=shift > 0) for part in parts])
+        found = [_log_transform(self.a, *part, place_ulps, centred=shift > 0) for part in parts]
+        log = joined(found)
         power, radius = self.count * log.value, self.count * log.radius
         bounded = np.isinf(radius)
-        ulps = 200.0 + summation_ulps(u.size) + 8.0 * (np.abs(power) + np.abs(least))
+        ulps = 64.0 + 1.5 * place_ulps + summation_ulps(u.size)
+        ulps += 8.0 * (np.abs(power) + np.abs(least))
         blur = np.where(bounded, 0.0, radius)
-        if self.cancels:
+        if errors[-1]:  # both terms together, as powers are close
+            other = 0.5 * errors[-1] * (u * u)
+            value = np.exp(other + least) * np.expm1(power - other)
+            size = np.exp(np.maximum(power.real + blur, other.real) + least)
+            close = blur + 64.0 * UNIT_ROUNDOFF * (np.abs(power) + np.abs(other))
+            error = size * np.expm1(close)
+            error += UNIT_ROUNDOFF * (ulps + 8.0 * np.abs(other)) * np.abs(value)
+            error = np.where(bounded, 4.0 * size, error)
+        elif self.cancels:
             size, value = np.exp(power.real), np.expm1(power)
             error = 72.0 * np.abs(power) * np.maximum(size, 1.0) + ulps * np.abs(value)
             error = size * np.expm1(blur) + UNIT_ROUNDOFF * error

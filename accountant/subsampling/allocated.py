@@ -113,15 +113,13 @@ class AllocatedGaussianPair(BelowGaussian):
         return np.asarray(np.interp(-log_delta, -size, epsilon))
 
     def log_size(self, epsilon: Reals) -> Reals:
-        """Return about the log of the profile: all rounds add a little, or one much. Heuristic."""
-        mu, c = math.sqrt(self.mu_squared), np.exp(-epsilon)
+        """Return about the log of the profile: one round adds much, or all a little. Heuristic."""
+        mu = math.sqrt(self.mu_squared)
         if not self.removal:
-            return log_shortfall(mu * mu, self.rounds, c) + epsilon
+            return log_shortfall(mu * mu, self.rounds, np.exp(-epsilon)) + epsilon
         one = gaussian_profile(mu, np.log1p(self.rounds * np.expm1(epsilon)))[1]
-        log_size, central = np.log(one + 1e-300), epsilon < 0.5  # where the law is symmetric
-        size = log_shortfall(mu * mu, self.rounds, 1.0 - np.expm1(epsilon[central]))
-        log_size[central] = np.maximum(size, log_size[central])
-        return np.asarray(log_size)
+        variance = math.expm1(min(mu * mu, 30.0)) / self.rounds
+        return np.log(one + gaussian_profile(math.sqrt(math.log1p(variance)), epsilon)[1] + 1e-300)
 
     def _ends(self, epsilon: Reals) -> tuple[Reals, Reals]:
         """Return both ends of the profile at epsilon >= 0.

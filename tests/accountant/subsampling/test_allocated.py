@@ -93,6 +93,24 @@ def test_two_rounds_are_a_double_integral(noise: str) -> None:
                 assert upper[0] - lower[0] < 1e-10
 
 
+@pytest.mark.parametrize(
+    ("noise", "epsilon", "most"), [("10", 0.3, 1e-5), ("4", 0.8, 2e-4), ("0.6", 9.6, 1e-5)]
+)
+def test_small_deltas_of_two_rounds_keep_their_digits(
+    noise: str, epsilon: float, most: float
+) -> None:
+    """Deltas of 1e-7 to 1e-8, where sums cancel: of much noise and of little, in both orders."""
+    pair, a = allocated(2, noise), 1 / mpmath.mpf(noise)
+    with mpmath.workdps(40):
+        t = mpmath.exp(epsilon)
+        exact = (1 - t + shortfall_of_two(t, a), t * shortfall_of_two(1 / t, a))
+        for one, value in zip((pair, pair.swapped()), exact, strict=True):
+            lower, upper = one.profile(np.array([epsilon]))
+
+            assert lower[0] <= value <= upper[0]
+            assert upper[0] - lower[0] < most * lower[0]
+
+
 @pytest.mark.parametrize("epsilon", [3.0, 8.0, 16.0])
 def test_little_noise_in_two_rounds_is_a_double_integral(epsilon: float) -> None:
     """Where one round alone is large, the ends enclose the direct integral, within one per cent."""
@@ -217,6 +235,17 @@ def test_a_vertical_line_and_a_hyperbola_agree(noise: str, monkeypatch: pytest.M
         assert (low <= other_high).all()
         assert (other_low <= high).all()
         assert (high[:8] <= other_low[:8] * (1 + 1e-6)).all()
+
+
+@pytest.mark.some(2)
+@pytest.mark.parametrize(
+    ("noise", "rounds"), [("0.6", 10**4), ("4", 10), ("4", 100), ("10", 2), ("10", 5)]
+)
+def test_ten_epochs_have_a_narrow_bracket(noise: str, rounds: int) -> None:
+    """Of much noise in few rounds too, whose tables have to reach as far as losses do."""
+    found = answers.epsilon(Product.of(allocated(rounds, noise)).times(10), DELTA)
+
+    assert found.relative_width < 1e-6
 
 
 @pytest.mark.parametrize("times", [1, pytest.param(10, marks=pytest.mark.slow)])

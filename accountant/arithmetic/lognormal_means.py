@@ -185,9 +185,7 @@ def _excess_above(variance: float, count: int, u: Reals) -> Reals:
     return np.asarray(np.interp(u, places, heights) + beyond)
 
 
-def _log_transform(
-    a: float, size: Reals, angle: Reals, ulps: float, *, centred: bool
-) -> Enclosure:
+def _log_transform(a: float, size: Reals, angle: Reals, ulps: float, *, centred: bool) -> Enclosure:
     """Enclose log phi(w), up to turns, or log phi(w) + w, at w = size e^{i angle}.
 
     The radius is infinite near zeros. Where phi is near 1, phi - 1 + w is summed, so that of

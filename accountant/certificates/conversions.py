@@ -18,7 +18,7 @@ from dpproof.accountant.certificates.choose import ALIKE, Point, distinct, facts
 from dpproof.accountant.certificates.finite_sums import ClosedForm, has_closed_profile
 from dpproof.accountant.certificates.serialize import Object, conclusion, points, unsaid
 from dpproof.accountant.engine.profile import closed_form
-from dpproof.accountant.errors import NotCertified
+from dpproof.accountant.errors import NotCertified, NotImplied
 from dpproof.accountant.guarantees.approx_dp import ApproxDP, PrivacyProfile, TradeOff
 from dpproof.accountant.guarantees.derivation import Derivation
 from dpproof.accountant.guarantees.dominating_pair import (
@@ -391,5 +391,8 @@ def _apply_again(node: Derivation, premises: list[Guarantee[Any]]) -> Guarantee[
     parameters = dict(node.parameters)
     if isinstance(node.conclusion, RDP):
         parameters["orders"] = [order for order, _ in node.conclusion.points]  # type: ignore[assignment]
-    again: Guarantee[Any] = node.theorem.again(premises, parameters)
+    try:
+        again: Guarantee[Any] = node.theorem.again(premises, parameters)
+    except NotImplied as error:
+        raise NotCertified(f"of a premise certificates know less: {error}") from error
     return again

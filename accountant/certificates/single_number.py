@@ -37,6 +37,7 @@ from dpproof.accountant.pairs.pair import Pair
 from dpproof.accountant.pairs.product import Factor, Product
 from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from dpproof.accountant.run_counts.law import RunLaw, TruncatedNegativeBinomial
+from dpproof.accountant.subsampling.allocated import AllocatedGaussianPair
 from dpproof.accountant.subsampling.subsampled import Direction, SubsampledPair
 from dpproof.proofs import limits
 from dpproof.proofs.certificate import Json, Step, show_rational
@@ -364,7 +365,7 @@ def refined(
 
 def _part(pair: Pair) -> Fraction:
     """Return mu_i^2 of one pair, a huge number if none is known."""
-    if isinstance(pair, GaussianPair | SubsampledGaussianPair):
+    if isinstance(pair, GaussianPair | SubsampledGaussianPair | AllocatedGaussianPair):
         return pair.mu_squared
     if isinstance(pair, OppositeGaussiansPair):
         return 4 * pair.mu_squared

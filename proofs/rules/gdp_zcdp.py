@@ -38,6 +38,7 @@ from dpproof.proofs.pairs.pair import (
 from dpproof.proofs.rules.compose import divergences, longest, look_up
 from dpproof.proofs.rules.hockey_stick import finite_moment, largest_loss
 from dpproof.proofs.rules.prices import profile_making, profile_work, spend
+from dpproof.proofs.sampled.allocated import AllocatedGaussianPair
 from dpproof.proofs.sampled.counted_gaussians import CountedGaussiansPair
 from dpproof.proofs.sampled.sampled import SampledPair
 from dpproof.proofs.sums.contour import closed_profile
@@ -158,9 +159,9 @@ def _by_parts(product: Product, parts: tuple[Fraction, ...], squared: Fraction) 
 def _own_squared(pair: Pair) -> Fraction | None:
     """Return the mu^2 between the farthest Gaussians of a pair, None if it has none.
 
-    Which of them are drawn may be revealed.
+    Which of them are drawn may be revealed: proofs/theory/allocation.md, section 1, of rounds.
     """
-    if isinstance(pair, GaussianPair | SubsampledGaussianPair):
+    if isinstance(pair, GaussianPair | SubsampledGaussianPair | AllocatedGaussianPair):
         return pair.mu_squared
     if isinstance(pair, OppositeGaussiansPair):
         return 4 * pair.mu_squared

@@ -16,11 +16,14 @@ from dpproof import accountant, proofs
 from dpproof.accountant import (
     GDP,
     L1,
+    L2,
     RDP,
     ZCDP,
     ApproxDP,
+    BallsInBins,
     BoundedRange,
     Guarantee,
+    L2Contribution,
     MetricDP,
     NotCertified,
     Poisson,
@@ -53,8 +56,8 @@ from dpproof.accountant.sampling import RandomAllocation, Shuffle
 from dpproof.accountant.theorems.allocation import allocate_random
 from dpproof.accountant.theorems.parallel import shuffle_pure
 from dpproof.accountant.theorems.subsampling import subsample_poisson, subsample_without_replacement
-from dpproof.mechanisms import Laplace
-from dpproof.proofs import VerifiedUnder
+from dpproof.mechanisms import Gaussian, Laplace
+from dpproof.proofs import Rejected, VerifiedUnder
 from tests.accountant.adaptive.builders import spent_filters
 from tests.proofs.corpus import COMPUTATIONS, training
 
@@ -289,6 +292,43 @@ def test_what_cannot_be_made_again_is_refused() -> None:
 
     with pytest.raises(NotCertified, match="certify what it was applied to"):
         _apply_again(node, [training(100)])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["mu_squared", "rho"])
+def test_an_allocation_has_the_mu_of_one_round(name: str) -> None:
+    """Alone, kept, several rounds, composed, and beside a sample; no smaller number is accepted."""
+    noise = Gaussian(sigma=1, sensitivity=L2(1))
+    one = noise.allocate(RandomAllocation(steps=100)).guarantee()
+    sample = noise.subsample(Poisson(sampling_rate=0.125)).guarantee()
+    for guarantee, squared in (
+        (one, 1),
+        (noise.allocate(BallsInBins(steps=100, epochs=4)).guarantee(), 4),
+        (noise.allocate(RandomAllocation(steps=100, chosen=3)).guarantee(), 3),
+        (compose(self_compose(one, 3), sample), 4),
+    ):
+        by_mu = name == "mu_squared"
+        converted = convert(guarantee, to=GDP) if by_mu else convert(guarantee, to=ZCDP)
+        certificate = converted.certify()
+        stated = Fraction(str(certificate.claim[name])) * (1 if by_mu else 2)
+        assert isinstance(proofs.check(certificate), VerifiedUnder)
+        assert squared <= stated <= squared * (1 + CLOSE)
+        document = json.loads(certificate.to_json())
+        for said in (document["steps"][-1]["conclusion"], document["claim"]):
+            said[name] = str(stated * Fraction(999, 1000) / (1 if by_mu else 2))
+        rejected = proofs.check_text(json.dumps(document))
+        assert isinstance(rejected, Rejected)
+        assert rejected.step == len(document["steps"]) - 1
+
+
+def test_mu_of_a_replaced_allocation_is_refused() -> None:
+    """Its curve ends, and its bound by revealed rounds is no step."""
+    noise = Gaussian(sigma=1, sensitivity=L2Contribution(1, ReplaceOne()))
+    guarantee = noise.allocate(RandomAllocation(steps=50)).guarantee()
+
+    assert convert(guarantee, to=GDP).mu <= 2 * (1 + CLOSE)
+    with pytest.raises(NotCertified, match="certificates know less"):
+        convert(guarantee, to=GDP).certify()
 
 
 @pytest.mark.slow

@@ -25,18 +25,10 @@ from typing import (
 
 import numpy as np
 
-from dpproof.accountant import arguments
+from dpproof.accountant import arguments, errors
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.arithmetic.crossing import bisect
 from dpproof.accountant.arithmetic.enclosure import float_up
-from dpproof.accountant.errors import (
-    BudgetExceeded,
-    NotCertified,
-    NotImplied,
-    NotShared,
-    ParameterError,
-    RelationMismatch,
-)
 from dpproof.accountant.guarantees.approx_dp import ApproxDP
 from dpproof.accountant.guarantees.derivation import Attained, Derivation, Theorem
 from dpproof.accountant.guarantees.dominating_pair import GDP
@@ -126,7 +118,7 @@ def divergence_cost(guarantee: Guarantee[Any], order: Fraction) -> Fraction:
         upper = guarantee.rdp(order=order).upper
         if upper < math.inf:
             return Fraction(upper)
-    raise NotImplied(
+    raise errors.NotImplied(
         f"{guarantee.describe()} has no finite Rényi divergence at order {float(order):g}; spend "
         "at another order, or in another notion"
     )
@@ -210,7 +202,7 @@ class Undivided(ABC, Generic[R]):  # a subclass says what is spent
     @final
     def __reduce_ex__(self, _: SupportsIndex) -> Never:
         """Refuse ``copy.copy``, ``copy.deepcopy`` and ``pickle``."""
-        raise NotShared(f"this {type(self).__name__} is not copied or pickled: {_INSTEAD}")
+        raise errors.NotShared(f"this {type(self).__name__} is not copied or pickled: {_INSTEAD}")
 
     @final
     def _own(self, relation: R) -> None:
@@ -224,14 +216,14 @@ class Undivided(ABC, Generic[R]):  # a subclass says what is spent
         required_guarantee(guarantee)
         require_single(guarantee, self._KIND)
         if guarantee.relation != self._relation:
-            raise RelationMismatch(
+            raise errors.RelationMismatch(
                 f"the {self._KIND.split()[1]} is about {self._relation} neighbours, the guarantee "
                 f"about {guarantee.relation}; state every sensitivity under one relation"
             )
         try:
             return price(guarantee)
-        except NotImplied as refusal:
-            raise NotImplied(f"{guarantee.describe()} {_NO_COST}") from refusal
+        except errors.NotImplied as refusal:
+            raise errors.NotImplied(f"{guarantee.describe()} {_NO_COST}") from refusal
 
     @final
     def _shown(self, costs: Costs) -> str:
@@ -245,7 +237,7 @@ class Undivided(ABC, Generic[R]):  # a subclass says what is spent
         """Keep all other threads from spending meanwhile."""
         if os.getpid() != self._process:
             name = type(self).__name__
-            raise NotShared(f"this {name} is not spent in a forked process: {_INSTEAD}")
+            raise errors.NotShared(f"this {name} is not spent in a forked process: {_INSTEAD}")
         with self._lock:
             yield
 
@@ -307,7 +299,7 @@ class PrivacyFilter(Undivided[R], ABC):
         costs = self._costs(restated)
         with self._alone():
             if any(cost > left for cost, left in zip(costs, self._left, strict=True)):
-                raise BudgetExceeded(
+                raise errors.BudgetExceeded(
                     f"{guarantee.describe()} costs {self._shown(costs)}, and {self._rest()} is "
                     "left; run something cheaper, or nothing"
                 )
@@ -345,7 +337,7 @@ def derived(
     for parts, limit in zip(zip(*costs, strict=True), budget, strict=bool(costs)):
         total = sum(parts, Fraction(0))
         if total > limit:
-            raise NotCertified(
+            raise errors.NotCertified(
                 f"what was spent is proved to cost {float(total):.12g}, above the budget of "
                 f"{float(limit):.12g} that it was admitted under; leave a little of the budget "
                 "unspent"
@@ -641,7 +633,7 @@ class ApproxDPFilter(PrivacyFilter[R]):
         whole = arguments.open_probability(delta=delta)
         kept = whole / 2 if failures is None else arguments.non_negative(failures=failures)
         if not kept < whole:
-            raise ParameterError("failures", failures, f"below delta = {float(whole):g}")
+            raise errors.ParameterError("failures", failures, f"below delta = {float(whole):g}")
         self._stated = (size, whole)
         self._begin(cast("R", relation), _largest_rho(size, whole - kept), kept)
 

@@ -19,16 +19,9 @@ from typing import Final, final
 
 import numpy as np
 
+from dpproof.accountant.arithmetic import enclosure
 from dpproof.accountant.arithmetic.elementary import log1p_minus_linear, log_of_sum, summation_ulps
-from dpproof.accountant.arithmetic.enclosure import (
-    ELEMENTARY_ULPS,
-    UNIT_ROUNDOFF,
-    Complexes,
-    Enclosure,
-    Numbers,
-    Reals,
-    joined,
-)
+from dpproof.accountant.arithmetic.enclosure import UNIT_ROUNDOFF, Complexes, Numbers, Reals, joined
 from dpproof.accountant.arithmetic.normal_distribution import ndtr
 
 _STRIP: Final = 1.5  # Half width of the strip of phi's sum, and its largest angle: below pi/2.
@@ -63,7 +56,7 @@ _NEAR: Final = 0.5
 _NEAR_TERMS: Final = 16
 # Roundings of a term of phi's sum, relative to its size, beside those that grow with g. Soundness
 # depends on it.
-_TERM: Final = 64.0 * ELEMENTARY_ULPS
+_TERM: Final = 64.0 * enclosure.ELEMENTARY_ULPS
 
 
 def mean_shortfall(variance: float, count: int, log_c: Reals) -> tuple[Reals, Reals]:
@@ -176,7 +169,7 @@ def _excess_above(variance: float, count: int, u: Reals) -> Reals:
     return np.asarray(np.interp(u, places, heights) + beyond)
 
 
-def _log_transform(a: float, size: Reals, angle: Reals, *, centred: bool) -> Enclosure:
+def _log_transform(a: float, size: Reals, angle: Reals, *, centred: bool) -> enclosure.Enclosure:
     """Enclose log phi(w), up to turns, or log phi(w) + w, at w = size e^{i angle}.
 
     The radius covers an error of 100 u in w, relative, and is infinite near zeros. Where phi is
@@ -224,7 +217,7 @@ def _log_transform(a: float, size: Reals, angle: Reals, *, centred: bool) -> Enc
     both = np.abs(value) + size
     radius = 2.0 * bent + UNIT_ROUNDOFF * (400.0 * np.abs(x) + 200.0 * (not centred)) * both
     slack = 200.0 * UNIT_ROUNDOFF * size * centred
-    return Enclosure(
+    return enclosure.Enclosure(
         np.where(near, small, large.value + (w if centred else 0.0)) + 0j,
         np.where(near, radius, large.radius + slack),
     )

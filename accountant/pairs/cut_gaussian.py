@@ -28,15 +28,9 @@ from typing import final
 
 import numpy as np
 
+from dpproof.accountant.arithmetic import enclosure
 from dpproof.accountant.arithmetic.elementary import log_of_sum
-from dpproof.accountant.arithmetic.enclosure import (
-    ELEMENTARY_ULPS,
-    UNIT_ROUNDOFF,
-    Complexes,
-    Enclosure,
-    Reals,
-    joined,
-)
+from dpproof.accountant.arithmetic.enclosure import UNIT_ROUNDOFF, Complexes, Enclosure, Reals
 from dpproof.accountant.arithmetic.normal_distribution import log_odds_quantile, ndtr
 from dpproof.accountant.bound import Bound
 from dpproof.accountant.errors import EASIER, NotCertified, ParameterError
@@ -139,7 +133,7 @@ class CutGaussianPair(Pair):
         alpha = np.where(flipped, alpha.conj(), alpha)
         edges, rule = self._rule(np.abs(alpha).max())
         if alpha.size > 1 and alpha.size * rule.z.size > _BLOCK:
-            return joined([self.cgf(part) for part in np.array_split(s, 2)])
+            return enclosure.joined([self.cgf(part) for part in np.array_split(s, 2)])
         growth = mixture.log_ratio(rule.z, rule.shift)
         with np.errstate(over="ignore", invalid="ignore"):  # what is no number is refused
             missed = self._missed(alpha, edges, rule, growth[0].real)
@@ -340,7 +334,7 @@ class GaussianAboveFloor(ExactPair, ABC):
             first = np.exp(low - peak)
             second = np.where(right, self.weight * np.exp(np.where(right, high - peak, 0.0)), 0.0)
         total = first * (self._atom + np.where(right, -tail, tail)) + second
-        blur = (64.0 * ELEMENTARY_ULPS + 64.0) * UNIT_ROUNDOFF
+        blur = (64.0 * enclosure.ELEMENTARY_ULPS + 64.0) * UNIT_ROUNDOFF
         moved = (np.abs(t) + 1.0) * (floor + np.abs(t) * mu * mu + mu * mu + np.abs(a) * mu)
         slip = 16.0 * UNIT_ROUNDOFF * (1.0 + moved + a * a)
         size = np.abs(first) * (self._atom + np.abs(tail)) + np.abs(second)
@@ -384,7 +378,7 @@ class GaussianAboveFloor(ExactPair, ABC):
         floor = float(self.lowest)
         above = gaussian_profile(math.sqrt(self.mu_squared), np.maximum(at, floor))
         rest = np.minimum(at - floor, 0.0)
-        slack = 32 * ELEMENTARY_ULPS * UNIT_ROUNDOFF * (1.0 + np.abs(at) + floor)
+        slack = 32 * enclosure.ELEMENTARY_ULPS * UNIT_ROUNDOFF * (1.0 + np.abs(at) + floor)
         ends = []
         for end, sign in zip(above, (-1.0, 1.0), strict=True):
             rest_mass = np.exp(rest) * self.weight * end

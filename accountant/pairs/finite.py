@@ -15,17 +15,11 @@ from typing import Final, Self, TypeAlias, final
 
 import numpy as np
 
+from dpproof.accountant.arithmetic import enclosure
 from dpproof.accountant.arithmetic.atoms import Atoms, cgfs
 from dpproof.accountant.arithmetic.discrete_laws import SkellamMasses, skellam_masses
 from dpproof.accountant.arithmetic.elementary import log_of_sum
-from dpproof.accountant.arithmetic.enclosure import (
-    UNIT_ROUNDOFF,
-    Complexes,
-    Enclosure,
-    Reals,
-    joined,
-    log_exact,
-)
+from dpproof.accountant.arithmetic.enclosure import UNIT_ROUNDOFF, Enclosure, Reals, log_exact
 from dpproof.accountant.arithmetic.hull import lower_hull
 from dpproof.accountant.bound import Bound
 from dpproof.accountant.errors import NotCertified, ParameterError
@@ -47,24 +41,24 @@ class AtomicPair(ExactPair, ABC):
         """Return the outcomes with mass under both P and Q, and the mass outside them."""
 
     @final
-    def cgf(self, s: Complexes) -> Enclosure:
+    def cgf(self, s: enclosure.Complexes) -> Enclosure:
         """Enclose K(s), the log of a finite sum."""
         return self.atoms.cgf(s)
 
     @final
     @classmethod
-    def cgfs(cls, pairs: Sequence[Self], s: Complexes) -> list[Enclosure]:
+    def cgfs(cls, pairs: Sequence[Self], s: enclosure.Complexes) -> list[Enclosure]:
         """Enclose K of many pairs, those with equally many outcomes together."""
         return cgfs([pair.atoms for pair in pairs], s)
 
     @final
     @classmethod
     def cgfs_along(
-        cls, pairs: Sequence[Self], points: Reals, line: Complexes
+        cls, pairs: Sequence[Self], points: Reals, line: enclosure.Complexes
     ) -> Sequence[Enclosure]:
         """Enclose K at the points and on the line apart, as sums on a line share work."""
         both = zip(cls.cgfs(pairs, points + 0j), cls.cgfs(pairs, line), strict=True)
-        return [joined(list(parts)) for parts in both]
+        return [enclosure.joined(list(parts)) for parts in both]
 
     @final
     def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:

@@ -26,24 +26,9 @@ from typing import Any, Protocol, final
 
 import numpy as np
 
-from dpproof.accountant.arithmetic.elementary import (
-    exponential_sums,
-    log1p_complex,
-    log1p_minus_linear,
-    log_of_sum,
-    log_sum,
-    summation_ulps,
-)
-from dpproof.accountant.arithmetic.enclosure import (
-    ELEMENTARY_ULPS,
-    UNIT_ROUNDOFF,
-    Complexes,
-    Enclosure,
-    Numbers,
-    Reals,
-    from_swapped,
-    rounded_short,
-)
+from dpproof.accountant.arithmetic import elementary, enclosure
+from dpproof.accountant.arithmetic.elementary import exponential_sums, log1p_complex, log_sum
+from dpproof.accountant.arithmetic.enclosure import ELEMENTARY_ULPS, Complexes, Numbers, Reals
 from dpproof.accountant.errors import EASIER, TOO_LITTLE_NOISE, NotCertified
 from dpproof.accountant.pairs.pair import layers
 
@@ -53,7 +38,7 @@ _LARGE = 1.0
 # Epsilon from which t (1 - q) exceeds 1, as 1 - q is above e^-600. Soundness depends on it.
 _FAR_FORMULA = 600.0
 # The error of a few elementary functions. Soundness depends on it.
-_ULP = 4 * ELEMENTARY_ULPS * UNIT_ROUNDOFF
+_ULP = 4 * ELEMENTARY_ULPS * enclosure.UNIT_ROUNDOFF
 
 
 def log_unsampled(sampling_rate: Fraction) -> float:
@@ -141,7 +126,7 @@ def replacement_profile(
     """
     size = np.abs(epsilon)
     lower, upper = removal_profile(base, sampling_rate, size)
-    below = from_swapped(lower, upper, -size)
+    below = enclosure.from_swapped(lower, upper, -size)
     return np.where(epsilon < 0, below[0], lower), np.where(epsilon < 0, below[1], upper)
 
 
@@ -302,7 +287,7 @@ def _line(mu: float, q: float, log_unsampled: float, powers: Powers) -> Line:
     norm = _log_norm(mu, q, log_unsampled, powers)
     best = step = strip = shift = bound = 0.0
     for scale, widest in _STRIPS:
-        half = rounded_short(min(scale / mu, widest))
+        half = enclosure.rounded_short(min(scale / mu, widest))
         for level in (0.0, half):
             edge = level + half
             if mu * edge > _WIDEST_TURN or level > _HIGHEST:
@@ -312,7 +297,7 @@ def _line(mu: float, q: float, log_unsampled: float, powers: Powers) -> Line:
             wide = 2 * math.pi * half / (log_edge + wanted)
             if wide * (1.0 if level else _REAL) > best:
                 best = wide * (1.0 if level else _REAL)
-                step, strip, shift, bound = rounded_short(wide), half, level, log_edge
+                step, strip, shift, bound = enclosure.rounded_short(wide), half, level, log_edge
     lift = 0.5 * shift * shift - order * math.log(math.cos(0.5 * mu * shift))
     left, lost, lost_plain = _left(q, log_unsampled, powers, lift, wanted)
     right, beyond = _right(mu, log_q, log_unsampled, powers, lift + wanted)
@@ -530,7 +515,7 @@ class GaussianMixtures:
         large = log_likely.real > _LIKELY
         left = (loss.real < _LEFT) & (q > _OFTEN)
         shifted = q * np.expm1(np.where(large, 0.0, loss))
-        bend = log1p_minus_linear(np.where(left, 0.0, shifted))
+        bend = elementary.log1p_minus_linear(np.where(left, 0.0, shifted))
         bend = np.where(left, growth - shifted, bend)
         weighted = weights * growth - (np.exp(log_weights + log_likely) - q * weights)
         blur = np.abs(log_weights)
@@ -539,20 +524,20 @@ class GaussianMixtures:
         more = 9.0 * (blur + np.abs(log_likely) + np.abs(loss) + 16.0) + 18.0 * mu * (z + mu)
         return np.where(large, weighted, weights * bend), digits + np.where(large, more, 0.0)
 
-    def plain(self, alpha: Complexes, rule: TrapezoidRules, growth: Numbers) -> Enclosure:
+    def plain(self, alpha: Complexes, rule: TrapezoidRules, growth: Numbers) -> enclosure.Enclosure:
         """Enclose log M, shape (p, n), by the sum itself, from log(1 + u) at the nodes.
 
         This sum loses no digits if M is not close to 1.
         """
         steady = 8.0 * np.abs(rule.log_weights) + 16 * ELEMENTARY_ULPS
-        steady += 2 * summation_ulps(rule.z.shape[1])
+        steady += 2 * elementary.summation_ulps(rule.z.shape[1])
         moving = 8.0 * np.abs(growth) + self.slip(rule, growth)
         columns = np.stack([steady, moving], axis=-1)
         total, sums, peak = exponential_sums(alpha, growth, rule.log_weights, columns)
-        error = UNIT_ROUNDOFF * (sums[..., 0] + np.abs(alpha) * sums[..., 1])
+        error = enclosure.UNIT_ROUNDOFF * (sums[..., 0] + np.abs(alpha) * sums[..., 1])
         with np.errstate(over="ignore"):  # then the node is known to be unknown
             error = error + np.exp(rule.log_plain[:, None] - peak)
-            return log_of_sum(total, error, peak)
+            return elementary.log_of_sum(total, error, peak)
 
     def spread_out(self, alpha: Complexes) -> bool:
         """Return whether one rule would have to serve values of very different sizes.

@@ -12,14 +12,9 @@ from typing import final
 
 import numpy as np
 
+from dpproof.accountant.arithmetic import enclosure
 from dpproof.accountant.arithmetic.elementary import log1p_enclosure
-from dpproof.accountant.arithmetic.enclosure import (
-    UNIT_ROUNDOFF,
-    Complexes,
-    Enclosure,
-    Numbers,
-    Reals,
-)
+from dpproof.accountant.arithmetic.enclosure import UNIT_ROUNDOFF, Enclosure, Numbers, Reals
 from dpproof.accountant.pairs.gaussian_mixtures import GaussianMixtures, TrapezoidRules
 
 _COLUMNS = 64  # Size of products of matrices, for which no library starts threads. Heuristic.
@@ -129,7 +124,7 @@ def moments(
 
 def _turned_sums(
     tilted: Numbers, growth: Numbers, step: Reals, shape: tuple[int, int]
-) -> Complexes:
+) -> enclosure.Complexes:
     """Return the sums of W E(t g), t = k step, shape (p, n).
 
     With D(x) = e^{ix} - 1, E(x + y) = D(x) D(y) + E(x) + E(y), so that of k = j width + r the

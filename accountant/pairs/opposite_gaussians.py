@@ -10,16 +10,8 @@ from typing import final
 
 import numpy as np
 
-from dpproof.accountant.arithmetic import normal_distribution
-from dpproof.accountant.arithmetic.elementary import (
-    TAYLOR_RADIUS,
-    exp_minus_linear,
-    exponential_sums,
-    log1p_enclosure,
-    log_of_sum,
-    log_sum,
-    summation_ulps,
-)
+from dpproof.accountant.arithmetic import elementary, normal_distribution
+from dpproof.accountant.arithmetic.elementary import exponential_sums, log_sum, summation_ulps
 from dpproof.accountant.arithmetic.enclosure import (
     ELEMENTARY_ULPS,
     UNIT_ROUNDOFF,
@@ -33,16 +25,9 @@ from dpproof.accountant.arithmetic.enclosure import (
 )
 from dpproof.accountant.bound import Bound
 from dpproof.accountant.errors import TOO_LITTLE_NOISE, NotCertified
+from dpproof.accountant.pairs import pair as pair_parts
 from dpproof.accountant.pairs.gaussian_mixtures import log_unsampled
-from dpproof.accountant.pairs.pair import (
-    CommonSupport,
-    ExactPair,
-    Reflected,
-    Smoothness,
-    layers,
-    required_rate,
-    required_square,
-)
+from dpproof.accountant.pairs.pair import CommonSupport, ExactPair, Reflected, Smoothness, layers
 
 # The error of an elementary function. Soundness depends on it.
 _ULP = ELEMENTARY_ULPS * UNIT_ROUNDOFF
@@ -374,8 +359,8 @@ class OppositeGaussiansPair(Reflected, CommonSupport, ExactPair):
 
     def __post_init__(self) -> None:
         """Refuse parameters that are not representable as floats."""
-        required_square(mu_squared=self.mu_squared)
-        required_rate(sampling_rate=self.sampling_rate)
+        pair_parts.required_square(mu_squared=self.mu_squared)
+        pair_parts.required_rate(sampling_rate=self.sampling_rate)
 
     @property
     def zcdp_bound(self) -> float:
@@ -519,7 +504,7 @@ class _Nodes:
         )
         error = UNIT_ROUNDOFF * (sums[..., 0] + np.abs(s) * sums[..., 1])
         with np.errstate(over="ignore"):  # then M is known to be unknown
-            return log_of_sum(total, error + np.exp(self.log_truncation - peak), peak)
+            return elementary.log_of_sum(total, error + np.exp(self.log_truncation - peak), peak)
 
     def _small(self, s: Complexes) -> Enclosure:
         """Enclose K as log1p of the sum of w (e^{s loss} - 1 - s loss) and of s D.
@@ -537,7 +522,9 @@ class _Nodes:
         excess += s * self.divergence.sum()
         flat = self.divergence @ (self.slip + self.drift + 2.0 * summation_ulps(self.growth.size))
         error += size * flat
-        return log1p_enclosure(excess, UNIT_ROUNDOFF * error + math.exp(self.log_truncation))
+        return elementary.log1p_enclosure(
+            excess, UNIT_ROUNDOFF * error + math.exp(self.log_truncation)
+        )
 
     def _second_order(self, s: Complexes) -> tuple[Complexes, Reals]:
         """Sum w (e^v - 1 - v), v = s loss, for arguments of similar size; return its error in u.
@@ -549,9 +536,9 @@ class _Nodes:
         slip |v| besides, and v by slip |v|.
         """
         size, grown, logs = np.abs(s), np.abs(self.growth), np.abs(self.log_weights)
-        apart = float(size.max()) * grown > TAYLOR_RADIUS
+        apart = float(size.max()) * grown > elementary.TAYLOR_RADIUS
         near, weights = ~apart, np.exp(self.log_weights[apart])
-        total = exp_minus_linear(s, self.growth[near], self.log_weights[near])
+        total = elementary.exp_minus_linear(s, self.growth[near], self.log_weights[near])
         tilts = distinct(s.real)
         exponent = np.maximum(np.multiply.outer(tilts, self.growth), 0.0) + self.log_weights
         close = 13.0 * ELEMENTARY_ULPS + 88.0 + 14.0 * logs + self.blur + self.slip

@@ -11,26 +11,8 @@ from typing import Any, TypeGuard, final
 
 import numpy as np
 
-from dpproof.accountant.arithmetic import normal_distribution
-from dpproof.accountant.arithmetic.elementary import (
-    LONGER,
-    TAYLOR_RADIUS,
-    exp_minus_linear,
-    log1p_enclosure,
-)
-from dpproof.accountant.arithmetic.enclosure import (
-    ELEMENTARY_ULPS,
-    EXTENDED,
-    UNIT_ROUNDOFF,
-    Complexes,
-    Enclosure,
-    Numbers,
-    Reals,
-    distinct,
-    joined,
-    unit_roundoff,
-    weighted_sum,
-)
+from dpproof.accountant.arithmetic import elementary, enclosure, normal_distribution
+from dpproof.accountant.arithmetic.enclosure import EXTENDED, Complexes, Enclosure, Reals, joined
 from dpproof.accountant.bound import Bound
 from dpproof.accountant.errors import NotCertified
 from dpproof.accountant.pairs.gaussian import gaussian_profile
@@ -190,8 +172,10 @@ class SubsampledGaussianPair(CommonSupport, ExactPair):
         log_likely = np.log1p(shift)
         x = log_likely / mu + 0.5 * mu
         moved = np.abs(log_likely) + np.abs(shift) / (1.0 + shift)
-        slack = 8 * ELEMENTARY_ULPS * UNIT_ROUNDOFF * (moved / mu + np.abs(x) + mu)
-        digits = 128 * UNIT_ROUNDOFF * (1.0 + x * x + mu * mu)
+        slack = (
+            8 * enclosure.ELEMENTARY_ULPS * enclosure.UNIT_ROUNDOFF * (moved / mu + np.abs(x) + mu)
+        )
+        digits = 128 * enclosure.UNIT_ROUNDOFF * (1.0 + x * x + mu * mu)
         if self.removal:
             ends = [normal_distribution.ndtr(-x - slack), normal_distribution.ndtr(-x + slack)]
         else:
@@ -231,7 +215,7 @@ def mixture_of(pair: SubsampledGaussianPair, kind: type[Any] = np.float64) -> Ga
 
 
 def small_moments(
-    mixture: GaussianMixtures, alpha: Complexes, rule: TrapezoidRules, log_ratio: Numbers
+    mixture: GaussianMixtures, alpha: Complexes, rule: TrapezoidRules, log_ratio: enclosure.Numbers
 ) -> Enclosure:
     """Return log1p of the sum of second-order terms, for one mixture.
 
@@ -243,16 +227,18 @@ def small_moments(
     """
     growth, log_weights = log_ratio[0], rule.log_weights[0]
     bent, digits = (one[0] for one in mixture.curvature(rule, log_ratio))
-    second = exp_minus_linear(alpha, growth, log_weights)
+    second = elementary.exp_minus_linear(alpha, growth, log_weights)
     excess = second + alpha * bent.sum()
 
     grown, blur, moved = np.abs(growth), np.abs(log_weights), mixture.slip(rule, log_ratio)[0]
     size = np.abs(alpha)
-    far = size.min() * grown > TAYLOR_RADIUS
-    constant = np.where(far, 4.0 * ELEMENTARY_ULPS + 64 + 2.0 * blur, 0.0)
+    far = size.min() * grown > elementary.TAYLOR_RADIUS
+    constant = np.where(far, 4.0 * enclosure.ELEMENTARY_ULPS + 64 + 2.0 * blur, 0.0)
     linear = np.where(far, 8.0 * grown + moved, grown * moved)
-    square = np.where(far, 0.0, grown * ((13 * ELEMENTARY_ULPS + 88 + 14.0 * blur) * grown + moved))
-    tilts = distinct(alpha.real)
+    square = np.where(
+        far, 0.0, grown * ((13 * enclosure.ELEMENTARY_ULPS + 88 + 14.0 * blur) * grown + moved)
+    )
+    tilts = enclosure.distinct(alpha.real)
     exponent = np.maximum(tilts[:, None] * growth.real, 0.0) + log_weights.real
     sums = np.exp(exponent) @ np.column_stack([constant, linear, square])
     sums = sums[np.searchsorted(tilts, alpha.real)]
@@ -260,8 +246,8 @@ def small_moments(
     spread = sums[:, 0] + size * (sums[:, 1] + flat + size * sums[:, 2])
     truncation = math.exp(rule.log_truncation[0])
     kind = mixture.q.dtype
-    unit = unit_roundoff(kind) * (1.0 if kind == np.float64 else LONGER)
-    return log1p_enclosure(excess, unit * spread + truncation)
+    unit = enclosure.unit_roundoff(kind) * (1.0 if kind == np.float64 else elementary.LONGER)
+    return elementary.log1p_enclosure(excess, unit * spread + truncation)
 
 
 _MANY = 16  # Fewest pairs that are bundled. Heuristic.
@@ -317,9 +303,9 @@ class SubsampledGaussians(CommonSupport, ExactPair):
         alpha = np.where(flipped, alpha.conj(), alpha)
         if alpha.size > 1 and any(mixtures.spread_out(alpha) for mixtures, _ in blocks):
             return joined([self.cgf(part) for part in np.array_split(s, 2)])
-        parts = [weighted_sum(one, counts) for one, counts in _each(blocks, alpha)]
+        parts = [enclosure.weighted_sum(one, counts) for one, counts in _each(blocks, alpha)]
         values, radii = np.stack([one.value for one in parts]), [one.radius for one in parts]
-        total = weighted_sum(Enclosure(values, np.stack(radii)), np.ones(len(parts)))
+        total = enclosure.weighted_sum(Enclosure(values, np.stack(radii)), np.ones(len(parts)))
         return Enclosure(np.where(flipped, total.value.conj(), total.value), total.radius)
 
     def cgf_along(self, points: Reals, line: Complexes) -> Enclosure:

@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Final, cast
 
-from dpproof.accountant import answers, arguments, side_conditions as assumed
+from dpproof.accountant import answers, arguments, sampling, side_conditions as assumed
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import NotImplied, ParameterError
 from dpproof.accountant.guarantees.derivation import Attained, Rows, Theorem
@@ -23,12 +23,7 @@ from dpproof.accountant.pairs.pair import Pair
 from dpproof.accountant.pairs.product import Factor, Product
 from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from dpproof.accountant.relation import AddRemove, R, Relation, ReplaceOne, ZeroOut
-from dpproof.accountant.sampling import (
-    BallsInBins,
-    CyclicPoisson,
-    RandomAllocation,
-    ShuffledBatches,
-)
+from dpproof.accountant.sampling import BallsInBins, CyclicPoisson, RandomAllocation
 from dpproof.accountant.sensitivity import L2Contribution, required_contribution
 from dpproof.accountant.subsampling.allocated import AllocatedGaussianPair
 from dpproof.accountant.subsampling.bracketed import BracketedPair, expanded
@@ -333,7 +328,7 @@ ALLOCATE_SHUFFLED: Final = Theorem(
 
 
 def allocate_shuffled(
-    *, sigma: Number, contribution: L2Contribution[R], scheme: ShuffledBatches
+    *, sigma: Number, contribution: L2Contribution[R], scheme: sampling.ShuffledBatches
 ) -> DominatingPair[R]:
     """Release Gaussian sums of shuffled batches, under zero-out or replace-one.
 

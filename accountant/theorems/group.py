@@ -12,14 +12,10 @@ from typing import Any, Final, TypeVar
 
 from dpproof.accountant import arguments
 from dpproof.accountant.errors import CONVERT, NotImplied
+from dpproof.accountant.guarantees import dominating_pair
 from dpproof.accountant.guarantees.approx_dp import ApproxDP, PrivacyProfile, TradeOff
 from dpproof.accountant.guarantees.derivation import Attained, Theorem
-from dpproof.accountant.guarantees.dominating_pair import (
-    GDP,
-    DominatingPair,
-    chained,
-    profile_places,
-)
+from dpproof.accountant.guarantees.dominating_pair import GDP, DominatingPair, chained
 from dpproof.accountant.guarantees.guarantee import (
     Guarantee,
     applied,
@@ -29,22 +25,14 @@ from dpproof.accountant.guarantees.guarantee import (
 from dpproof.accountant.guarantees.pure_dp import BoundedRange, MetricDP, PureDP
 from dpproof.accountant.guarantees.rdp import RDP, ZCDP
 from dpproof.accountant.guarantees.rounding import MAX_EXPONENT, exp_up
+from dpproof.accountant.pairs import laplace
 from dpproof.accountant.pairs.gaussian import DiscreteGaussianPair, GaussianPair
-from dpproof.accountant.pairs.laplace import (
-    DiscreteLaplacePair,
-    LaplacePair,
-    LogisticPair,
-    LogisticShift,
-)
 from dpproof.accountant.pairs.pair import Pair
 from dpproof.accountant.pairs.product import Factor, Product
 from dpproof.accountant.relation import R
 from dpproof.accountant.subsampling.shuffled import ShuffledGaussianPair
-from dpproof.accountant.theorems.conversion import (
-    notion_to_profile,
-    pair_to_gdp,
-    profile_to_trade_off,
-)
+from dpproof.accountant.theorems import conversion
+from dpproof.accountant.theorems.conversion import notion_to_profile, pair_to_gdp
 
 N = TypeVar("N", bound=Guarantee[Any])
 
@@ -79,7 +67,7 @@ def group_pair(guarantee: DominatingPair[R], *, size: int) -> DominatingPair[R]:
     Laws: size 1 changes nothing; monotone in size.
     Example:
         >>> from fractions import Fraction
-        >>> pair = DominatingPair(forward=Product.of(LaplacePair(epsilon=Fraction(1))))
+        >>> pair = DominatingPair(forward=Product.of(laplace.LaplacePair(epsilon=Fraction(1))))
         >>> group_pair(pair, size=3).forward.factors[0].pair
         LaplacePair(epsilon=3)
     """
@@ -116,12 +104,12 @@ def _scaled(product: Product, times: int) -> Product | None:
 
 def _shifted(pair: Pair, times: int) -> Pair | None:
     """Return the pair with its shift multiplied, or None for other pairs."""
-    if isinstance(pair, LaplacePair):
-        return LaplacePair(epsilon=times * pair.epsilon)
-    if isinstance(pair, LogisticShift):
-        return LogisticPair(epsilon=times * pair.epsilon)
-    if isinstance(pair, DiscreteLaplacePair):
-        return DiscreteLaplacePair(scale=pair.scale, shift=times * pair.shift)
+    if isinstance(pair, laplace.LaplacePair):
+        return laplace.LaplacePair(epsilon=times * pair.epsilon)
+    if isinstance(pair, laplace.LogisticShift):
+        return laplace.LogisticPair(epsilon=times * pair.epsilon)
+    if isinstance(pair, laplace.DiscreteLaplacePair):
+        return laplace.DiscreteLaplacePair(scale=pair.scale, shift=times * pair.shift)
     if isinstance(pair, DiscreteGaussianPair):
         return DiscreteGaussianPair(sigma_squared=pair.sigma_squared, shift=times * pair.shift)
     return None
@@ -469,7 +457,7 @@ def group(guarantee: Guarantee[R], *, size: int) -> Guarantee[R]:
 
 def _group_profile(guarantee: PrivacyProfile[R], *, size: int) -> TradeOff[R]:
     """Apply the theorem on trade-off curves to a profile."""
-    return group_trade_off(profile_to_trade_off(guarantee), size=size)
+    return group_trade_off(conversion.profile_to_trade_off(guarantee), size=size)
 
 
 def _group_pair(guarantee: DominatingPair[R], *, size: int) -> Guarantee[R]:
@@ -479,7 +467,7 @@ def _group_pair(guarantee: DominatingPair[R], *, size: int) -> Guarantee[R]:
     except NotImplied:  # it is no shift
         if any(isinstance(one.pair, ShuffledGaussianPair) for one in guarantee.forward.factors):
             return group_gdp(pair_to_gdp(guarantee), size=size)  # nothing better is known of one
-        profile = notion_to_profile(guarantee, epsilons=profile_places(guarantee))
+        profile = notion_to_profile(guarantee, epsilons=dominating_pair.profile_places(guarantee))
         return _group_profile(profile, size=size)
 
 

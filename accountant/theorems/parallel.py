@@ -9,16 +9,11 @@ from typing import Any, Final, TypeVar, cast
 from dpproof.accountant import arguments, arguments as check, side_conditions as assumed
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import NotImplied, ParameterError
+from dpproof.accountant.guarantees import guarantee
 from dpproof.accountant.guarantees.approx_dp import ApproxDP, PrivacyProfile
 from dpproof.accountant.guarantees.derivation import Attained, Derivation, Theorem
 from dpproof.accountant.guarantees.dominating_pair import GDP, DominatingPair, PairGuarantee, Points
-from dpproof.accountant.guarantees.guarantee import (
-    Guarantee,
-    applied,
-    concluded,
-    require_single,
-    required,
-)
+from dpproof.accountant.guarantees.guarantee import Guarantee, applied, concluded, required
 from dpproof.accountant.guarantees.pure_dp import BoundedRange, MetricDP, PureDP
 from dpproof.accountant.guarantees.rdp import RDP, ZCDP, RenyiGuarantee, common_worst, shared_orders
 from dpproof.accountant.guarantees.rounding import show
@@ -83,7 +78,7 @@ def parallel_compose(
             "group with size=2, as replacing is removing and adding"
         )
     for part in parts:
-        require_single(part, "parallel composition")
+        guarantee.require_single(part, "parallel composition")
     compared: Sequence[Guarantee[R]] = parts
     worst = _worst(parts)
     if worst is None and all(isinstance(part, RenyiGuarantee) for part in parts):
@@ -201,7 +196,7 @@ def parallel_positions(*parts: Guarantee[R]) -> Guarantee[R]:
             "up; state the parts under ReplaceOne(), or use parallel_compose for a split by record"
         )
     for part in parts:
-        require_single(part, "parallel composition")
+        guarantee.require_single(part, "parallel composition")
     compared, worst = common_worst(parts)
     return concluded(
         worst,

@@ -19,15 +19,8 @@ from dpproof.accountant.guarantees.rdp import RDP, RenyiGuarantee, listed_curve
 from dpproof.accountant.guarantees.rounding import floats_around, show
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.relation import R
-from dpproof.accountant.run_counts.law import (
-    FARTHEST,
-    LOG_ERROR,
-    FixedRuns,
-    PoissonRuns,
-    RunLaw,
-    TruncatedNegativeBinomial,
-    required_runs,
-)
+from dpproof.accountant.run_counts import law
+from dpproof.accountant.run_counts.law import LOG_ERROR, PoissonRuns, RunLaw, required_runs
 from dpproof.accountant.selection.selected_pair import SelectedPair
 from dpproof.accountant.selection.thresholded_pair import ThresholdedPair
 
@@ -183,13 +176,13 @@ def select_rdp(guarantee: RenyiGuarantee[R], runs: RunLaw) -> RDP[R]:
     Rounds: up, by 1e-10 relative, at the smallest divergences as well.
     Laws: one run changes nothing; never below one run's divergence.
     Example:
-        >>> from dpproof.accountant.guarantees.rdp import ZCDP
+        >>> from dpproof.accountant import ZCDP, TruncatedNegativeBinomial
         >>> law = TruncatedNegativeBinomial(eta=1, gamma=0.1)
         >>> round(select_rdp(ZCDP(rho=0.01), law).epsilon(delta=1e-6).upper, 2)
         1.28
     """
     curve = listed_curve(guarantee)
-    shape = runs.least_shape(curve)[0] if isinstance(runs, TruncatedNegativeBinomial) else None
+    shape = runs.least_shape(curve)[0] if isinstance(runs, law.TruncatedNegativeBinomial) else None
     points, winners = [], []
     for order in curve:
         bounds = _bounds(guarantee, runs, (order, curve[order]), shape)
@@ -232,7 +225,7 @@ def _bounds(
         "all": _sum_up(Fraction(0), (runs.log_moment_up(_float_up(excess * base)), excess)),
         "ratio": _sum_up(base, (runs.log_ratio_up(math.inf), Fraction(1)), (size, excess)),
     }
-    if isinstance(runs, TruncatedNegativeBinomial) and shape is not None:
+    if isinstance(runs, law.TruncatedNegativeBinomial) and shape is not None:
         bounds["shape"] = _sum_up(base + (1 + runs.eta) * shape, (size, excess))
     if isinstance(runs, PoissonRuns):
         delta = Fraction(guarantee.delta(epsilon=_log_down(1 / excess)).upper)
@@ -246,7 +239,7 @@ def _log_rate_up(runs: PoissonRuns, exponent: float) -> float:
 
     It is computed as log(1 + (m - 1 + e^-m) + m (e^exponent - 1)).
     """
-    if exponent <= FARTHEST:
+    if exponent <= law.FARTHEST:
         more = math.expm1(runs.log_mean_up) + runs.mean * math.expm1(exponent)
         return raised_up(math.log1p(more), 4 * LOG_ERROR)
     if math.isinf(exponent):
@@ -351,13 +344,13 @@ def select(guarantee: Guarantee[R], runs: RunLaw) -> Guarantee[R]:
     Returns:
         DominatingPair, or RDP; it composes, is subsampled and selected like any other.
     Example:
-        >>> from dpproof.accountant.guarantees.dominating_pair import GDP
+        >>> from dpproof.accountant import GDP, FixedRuns
         >>> select(GDP(mu=1), FixedRuns(count=1))
         GDP(mu_squared=1, relation=AddRemove())
     """
     required_guarantee(guarantee)
     required_runs(runs)
-    if isinstance(runs, FixedRuns) and runs.count == 1:
+    if isinstance(runs, law.FixedRuns) and runs.count == 1:
         return guarantee
     if isinstance(guarantee, PairGuarantee):
         return select_pair(guarantee, runs)

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant import arguments, arguments as check, side_conditions as assumed
+from dpproof.accountant import arguments, arguments as check, sampling, side_conditions as assumed
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import NotImplied, ParameterError
 from dpproof.accountant.guarantees.approx_dp import PrivacyProfile
@@ -28,14 +28,7 @@ from dpproof.accountant.pairs.opposite_gaussians import OppositeGaussiansPair
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from dpproof.accountant.relation import AddRemove, R, Relation, ReplaceLabel, ReplaceOne, ZeroOut
-from dpproof.accountant.sampling import (
-    OneStepScheme,
-    Poisson,
-    TruncatedPoisson,
-    UserPoisson,
-    WithoutReplacement,
-    WithReplacement,
-)
+from dpproof.accountant.sampling import OneStepScheme, Poisson, TruncatedPoisson, WithoutReplacement
 from dpproof.accountant.sensitivity import L2Contribution, required_contribution
 from dpproof.accountant.subsampling.counted_gaussians import CountedGaussiansPair
 from dpproof.accountant.subsampling.mixture import occurrences
@@ -428,7 +421,7 @@ def subsample_counted_sum(
         0.0210248
     """
     relation = required_contribution(contribution)
-    user = isinstance(scheme, UserPoisson)
+    user = isinstance(scheme, sampling.UserPoisson)
     _require_theorem(scheme, relation)
     noise, bound = arguments.positive(sigma=sigma), show(contribution.bound)
     mu_squared, named = (contribution.bound / noise) ** 2, relation.name
@@ -466,7 +459,10 @@ def subsample_counted_sum(
 
 def _require_theorem(scheme: OneStepScheme, relation: Relation) -> None:
     """Refuse relations without a theorem, and a subset of all records."""
-    user, known = isinstance(scheme, UserPoisson), isinstance(relation, AddRemove | ZeroOut)
+    user, known = (
+        isinstance(scheme, sampling.UserPoisson),
+        isinstance(relation, AddRemove | ZeroOut),
+    )
     if not (known or (isinstance(relation, ReplaceOne) and not user)):
         raise NotImplied(
             f"Gaussian sums over {_words(scheme)[0]} have no guarantee under "
@@ -487,9 +483,9 @@ def _pair(
     match scheme:
         case WithoutReplacement():
             rate = scheme.sampling_rate
-        case WithReplacement(sample_size=1):
+        case sampling.WithReplacement(sample_size=1):
             rate = Fraction(1, scheme.population_size)
-        case UserPoisson(contributions=1):
+        case sampling.UserPoisson(contributions=1):
             moves, rate = 1, scheme.sampling_rate
         case TruncatedPoisson() if scheme.largest > scheme.population_size:
             moves, rate = 1, scheme.sampling_rate
@@ -512,7 +508,7 @@ def _attained(product: Product) -> Attained | None:
 
 def _words(scheme: OneStepScheme, *, alone: bool = True) -> tuple[str, str]:
     """Return the sample in words, and what is assumed of it; alone if a record may be missing."""
-    if isinstance(scheme, UserPoisson):
+    if isinstance(scheme, sampling.UserPoisson):
         rate, most = f"{float(scheme.sampling_rate):g}", scheme.contributions
         return f"{most} Poisson samples of rate {rate} together", assumed.COUNTED_SAMPLE(
             rate=rate, most=most
@@ -525,7 +521,7 @@ def _words(scheme: OneStepScheme, *, alone: bool = True) -> tuple[str, str]:
         said = f"a Poisson sample of rate {rate} cut to {largest} records"
         return said, assumed.TRUNCATED_SAMPLE(rate=rate, largest=largest, population=population)
     size = scheme.sample_size
-    if isinstance(scheme, WithReplacement):
+    if isinstance(scheme, sampling.WithReplacement):
         said = f"{size} draws with replacement of {total}"
         return said, assumed.REPEATED_DRAWS(size=size, population=population)
     said = f"a uniform subset of {size} of {total}"

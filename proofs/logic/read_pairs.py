@@ -9,13 +9,9 @@ from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.fields import Fields
 from dpproof.proofs.core.pairs import Pair
 from dpproof.proofs.core.statements import CORE_LANGUAGE, Language, Reader, domain, made_of, rate
+from dpproof.proofs.pairs import gaussian_above_floor
 from dpproof.proofs.pairs.finite import FinitePair, RandomizedResponsePair
-from dpproof.proofs.pairs.gaussian_above_floor import (
-    FlooredGaussianPair,
-    FoldedGaussianPair,
-    LargestOfGaussiansPair,
-    OppositeGaussiansPair,
-)
+from dpproof.proofs.pairs.gaussian_above_floor import FlooredGaussianPair, FoldedGaussianPair
 from dpproof.proofs.pairs.pair import DiscreteGaussianPair, DiscreteLaplacePair, LogisticPair
 from dpproof.proofs.pairs.shuffled_reports import ShuffledReportsPair
 from dpproof.proofs.sampled.allocated import AllocatedGaussianPair
@@ -70,13 +66,13 @@ KINDS: Final[dict[str, Reader[Pair]]] = {
         DiscreteGaussianPair, sigma_squared=Fields.positive, shift=Fields.whole
     ),
     "opposite-gaussians": made_of(
-        OppositeGaussiansPair, mu_squared=Fields.positive, sampling_rate=rate
+        gaussian_above_floor.OppositeGaussiansPair, mu_squared=Fields.positive, sampling_rate=rate
     ),
     "counted-gaussians": _counted_gaussians,
     "floored-gaussian": made_of(FlooredGaussianPair, mu_squared=Fields.positive, floor=_floor),
     "folded-gaussian": made_of(FoldedGaussianPair, mu_squared=Fields.positive),
     "largest-of-gaussians": made_of(
-        LargestOfGaussiansPair,
+        gaussian_above_floor.LargestOfGaussiansPair,
         mu_squared=Fields.positive,
         batches=Fields.whole,
         replaced=Fields.flag,

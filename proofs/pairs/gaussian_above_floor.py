@@ -16,19 +16,11 @@ from dpproof.proofs.core.arithmetic import ball, exact, normal_tail
 from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.frozen import frozen
 from dpproof.proofs.core.pairs import Pair
-from dpproof.proofs.pairs.pair import (
-    Formula,
-    LossPair,
-    Moments,
-    Reflected,
-    no_profile,
-    no_witness,
-    unbounded,
-)
+from dpproof.proofs.pairs import pair as kinds
 from dpproof.proofs.pairs.quadrature import Integrand, Line, read_quadrature, sampled_ratio
 
 
-class GaussianAboveFloor(LossPair, ABC):
+class GaussianAboveFloor(kinds.LossPair, ABC):
     """Under P the loss is G ~ N(mu^2/2, mu^2) above f, of w times its density, and else f.
 
     Q has the density e^{-loss} there and its other mass off P, so no loss is infinite under P.
@@ -68,12 +60,12 @@ class GaussianAboveFloor(LossPair, ABC):
     @final
     def largest(self) -> arb:
         """Refuse: losses are unbounded."""
-        raise unbounded(self.describe())
+        raise kinds.unbounded(self.describe())
 
     @final
-    def moments(self, witness: object) -> Moments:
+    def moments(self, witness: object) -> kinds.Moments:
         """Return M by its formula."""
-        no_witness(witness)
+        kinds.no_witness(witness)
         square, floor, weight = ball(self.mu_squared), ball(self.lowest), self.weight
         mu = square.sqrt()
         atom = self._atom()
@@ -82,7 +74,7 @@ class GaussianAboveFloor(LossPair, ABC):
             top = weight * (c * (c + 1) * square / 2).exp() / (mu * (2 * arb.pi()).sqrt())
             return (c * floor).exp() * atom + 2 * top / y
 
-        return Formula(self.moment, decay)
+        return kinds.Formula(self.moment, decay)
 
     @final
     def moment(self, s: acb) -> acb:
@@ -125,7 +117,7 @@ class GaussianAboveFloor(LossPair, ABC):
 
 
 @frozen
-class SwappedAboveFloor(LossPair):
+class SwappedAboveFloor(kinds.LossPair):
     """(Q, P) of a pair above a floor f >= 0, whose finite losses are all at or below -f.
 
     So H_eps is Q's mass off P at every eps >= 0. With P's loss L, M(s) = E_Q[(Q/P)^s; P > 0] is
@@ -144,10 +136,10 @@ class SwappedAboveFloor(LossPair):
         """Return Q's mass off P."""
         return 1 - self.pair.moment(acb(-1)).real
 
-    def moments(self, witness: object) -> Moments:
+    def moments(self, witness: object) -> kinds.Moments:
         """Return M by the formula of (P, Q), at -(s+1)."""
-        no_witness(witness)
-        return Formula(lambda s: self.pair.moment(-1 - s), None, self.exact_infinite_mass())
+        kinds.no_witness(witness)
+        return kinds.Formula(lambda s: self.pair.moment(-1 - s), None, self.exact_infinite_mass())
 
     def profile(self, epsilon: arb) -> arb:  # noqa: ARG002  # the same for all
         """Return Q's mass off P, as no loss is above 0."""
@@ -239,7 +231,7 @@ class LargestOfGaussiansPair(Pair):
 
     def profile(self, epsilon: arb) -> arb:  # noqa: ARG002  # at none
         """Refuse: it has no formula here."""
-        raise no_profile(self.describe())
+        raise kinds.no_profile(self.describe())
 
     def describe(self) -> str:
         """Name the number of variables and the two means."""
@@ -257,7 +249,7 @@ def log_normal(x: arb) -> arb:
 
 
 @frozen
-class OppositeGaussiansPair(Reflected):
+class OppositeGaussiansPair(kinds.Reflected):
     """(1-q) N(0,1) + q N(mu,1) against (1-q) N(0,1) + q N(-mu,1).
 
     With A(z) = 1-q + q e^{mu z - mu^2/2}, B(z) = A(-z) and Z standard normal,
@@ -267,7 +259,7 @@ class OppositeGaussiansPair(Reflected):
     mu_squared: Fraction
     sampling_rate: Fraction
 
-    def moments(self, witness: object) -> Moments:
+    def moments(self, witness: object) -> kinds.Moments:
         """Return M by trapezoid rules on two lines, one for M and one for its decay."""
         return read_quadrature(witness, _Losses(self), self.mu_squared)
 

@@ -14,16 +14,11 @@ from typing import Final, Protocol, TypeVar
 
 from flint import acb, acb_mat, arb, arb_poly, ctx
 
+from dpproof.proofs.core import pairs
 from dpproof.proofs.core.arithmetic import Number, ball, exact
 from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.frozen import frozen
-from dpproof.proofs.core.pairs import (
-    GaussianPair,
-    LaplacePair,
-    Pair,
-    Product,
-    SubsampledGaussianPair,
-)
+from dpproof.proofs.core.pairs import GaussianPair, LaplacePair, Pair, SubsampledGaussianPair
 from dpproof.proofs.limits import MAX_REACH, MAX_SHIFT, atoms
 from dpproof.proofs.pairs.finite import FinitePair, RandomizedResponsePair
 from dpproof.proofs.pairs.quadrature import Powers, read_quadrature
@@ -397,12 +392,12 @@ def corners(pair: FinitePair) -> list[tuple[Fraction, Fraction]]:
     return points[::-1]
 
 
-def outcomes(product: Product) -> int:
+def outcomes(product: pairs.Product) -> int:
     """Return the approximate number of finite losses; 0 if they are not listed or too many."""
     return atoms([(outcomes_of(pair), count) for pair, count in product])
 
 
-def terms(product: Product) -> Terms:
+def terms(product: pairs.Product) -> Terms:
     """Return all losses of a product whose pairs list them."""
     found = Terms([(arb(0), arb(1))], arb(0))
     for pair, count in product:

@@ -12,29 +12,18 @@ from typing import Final, TypeVar
 from flint import arb
 
 from dpproof.proofs.balls.arithmetic import exact_sum
+from dpproof.proofs.core import pairs as core_pairs
 from dpproof.proofs.core.arithmetic import ball, normal_tail, require_at_most, show
 from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.fields import Fields
-from dpproof.proofs.core.pairs import (
-    GaussianPair,
-    LaplacePair,
-    Pair,
-    Product,
-    SubsampledGaussianPair,
-)
+from dpproof.proofs.core.pairs import GaussianPair, LaplacePair, Pair, Product
 from dpproof.proofs.core.rule import Application, Rule
 from dpproof.proofs.core.rules import directions
 from dpproof.proofs.core.statements import GDP, ApproxDP, Claim, Pairs, Points, PureDP, merged
 from dpproof.proofs.limits import MAX_CHAIN, sum_of_rationals_work
 from dpproof.proofs.logic.statement import RDP, ZCDP, BoundedRange, MetricDP, Profile, TradeOff
+from dpproof.proofs.pairs import pair as kinds
 from dpproof.proofs.pairs.gaussian_above_floor import OppositeGaussiansPair
-from dpproof.proofs.pairs.pair import (
-    DiscreteGaussianPair,
-    DiscreteLaplacePair,
-    LogisticPair,
-    largest_of,
-    swapped,
-)
 from dpproof.proofs.rules.compose import divergences, longest, look_up
 from dpproof.proofs.rules.hockey_stick import finite_moment, largest_loss
 from dpproof.proofs.rules.prices import profile_making, profile_work, spend
@@ -160,7 +149,7 @@ def _own_squared(pair: Pair) -> Fraction | None:
 
     Which of them are drawn may be revealed.
     """
-    if isinstance(pair, GaussianPair | SubsampledGaussianPair):
+    if isinstance(pair, GaussianPair | core_pairs.SubsampledGaussianPair):
         return pair.mu_squared
     if isinstance(pair, OppositeGaussiansPair):
         return 4 * pair.mu_squared
@@ -180,10 +169,10 @@ def _least_error(pair: Pair) -> arb:
 
 def _largest_both_ways(pair: Pair) -> arb:
     """Return at least every loss of a pair and of its swap; refuse infinite losses."""
-    other = swapped(pair)
+    other = kinds.swapped(pair)
     if pair.infinite or other.infinite:
         raise RefusedError(f"some losses of {pair.describe()} are infinite")
-    return ball(largest_of(pair)).max(ball(largest_of(other)))
+    return ball(kinds.largest_of(pair)).max(ball(kinds.largest_of(other)))
 
 
 def _by_cells(
@@ -252,7 +241,7 @@ def _own_rho(pair: Pair, last: Fraction) -> arb:
     own = _own_squared(pair)
     if own is not None:
         return ball(own / 2)
-    if isinstance(pair, DiscreteGaussianPair):
+    if isinstance(pair, kinds.DiscreteGaussianPair):
         return ball(pair.shift**2 / (2 * pair.sigma_squared))
     if isinstance(pair, SampledPair):
         try:
@@ -269,7 +258,7 @@ def _by_losses(pair: Pair, last: Fraction) -> arb:
         RefusedError: they have no bound.
     """
     pure = _largest_both_ways(pair)
-    return (pure * (pure / 2).tanh()).min(ball(largest_of(pair)) / ball(last + 1))
+    return (pure * (pure / 2).tanh()).min(ball(kinds.largest_of(pair)) / ball(last + 1))
 
 
 C = TypeVar("C")
@@ -438,10 +427,10 @@ def _shifted(one: Pair, size: int) -> Pair:
             return GaussianPair(size * size * mu_squared)
         case LaplacePair(epsilon):
             return LaplacePair(size * epsilon)
-        case LogisticPair(epsilon):
-            return LogisticPair(size * epsilon)
-        case DiscreteLaplacePair(scale, shift):
-            return DiscreteLaplacePair(scale, size * shift)
-        case DiscreteGaussianPair(sigma_squared, shift):
-            return DiscreteGaussianPair(sigma_squared, size * shift)
+        case kinds.LogisticPair(epsilon):
+            return kinds.LogisticPair(size * epsilon)
+        case kinds.DiscreteLaplacePair(scale, shift):
+            return kinds.DiscreteLaplacePair(scale, size * shift)
+        case kinds.DiscreteGaussianPair(sigma_squared, shift):
+            return kinds.DiscreteGaussianPair(sigma_squared, size * shift)
     raise RefusedError(f"no theorem shifts {one.describe()}")

@@ -25,37 +25,20 @@ from flint import arb, fmpz_poly
 from dpproof.proofs import limits
 from dpproof.proofs.balls.arithmetic import lower_units
 from dpproof.proofs.balls.run_counts import Tent
+from dpproof.proofs.core import pairs as core_pairs
 from dpproof.proofs.core.arithmetic import ball, require_at_most
 from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.fields import Fields
 from dpproof.proofs.core.frozen import frozen
-from dpproof.proofs.core.pairs import (
-    GaussianPair,
-    LaplacePair,
-    Pair,
-    Product,
-    SubsampledGaussianPair,
-)
+from dpproof.proofs.core.pairs import GaussianPair, LaplacePair, Pair, Product
 from dpproof.proofs.core.rule import Application
 from dpproof.proofs.core.statements import HockeyStick, merged
 from dpproof.proofs.fields import wholes
 from dpproof.proofs.logic.lower_ends import PowerAtLeast, RenyiAtLeast
 from dpproof.proofs.logic.statement import AtLeast
+from dpproof.proofs.pairs import gaussian_above_floor, pair as kinds
 from dpproof.proofs.pairs.finite import FinitePair, RandomizedResponsePair
-from dpproof.proofs.pairs.gaussian_above_floor import (
-    FlooredGaussianPair,
-    FoldedGaussianPair,
-    LargestOfGaussiansPair,
-    OppositeGaussiansPair,
-)
-from dpproof.proofs.pairs.pair import (
-    DiscreteGaussianPair,
-    DiscreteLaplacePair,
-    LogisticPair,
-    Moments,
-    moments as pair_moments,
-    swapped as swapped_pair,
-)
+from dpproof.proofs.pairs.gaussian_above_floor import FlooredGaussianPair, LargestOfGaussiansPair
 from dpproof.proofs.rules.hockey_stick import folded, read_period
 from dpproof.proofs.rules.prices import allocated_line, profile_making, profile_work, spend
 from dpproof.proofs.sampled.allocated import AllocatedGaussianPair
@@ -67,15 +50,15 @@ from dpproof.proofs.sums.contour import Line, closed_profile, read_line, total
 EXACT: Final = (
     GaussianPair,
     LaplacePair,
-    LogisticPair,
+    kinds.LogisticPair,
     RandomizedResponsePair,
     FinitePair,
-    DiscreteLaplacePair,
-    DiscreteGaussianPair,
-    SubsampledGaussianPair,
-    OppositeGaussiansPair,
+    kinds.DiscreteLaplacePair,
+    kinds.DiscreteGaussianPair,
+    core_pairs.SubsampledGaussianPair,
+    gaussian_above_floor.OppositeGaussiansPair,
     FlooredGaussianPair,
-    FoldedGaussianPair,
+    gaussian_above_floor.FoldedGaussianPair,
     CountedGaussiansPair,
     AllocatedGaussianPair,
 )
@@ -228,10 +211,10 @@ def _has_moments(pair: Pair) -> bool:
     return all(_is_exact(one) for one, _ in pair.base)
 
 
-def _moments(product: Product, witnesses: Sequence[object]) -> list[Moments]:
+def _moments(product: Product, witnesses: Sequence[object]) -> list[kinds.Moments]:
     """Return M of every pair, of a sample that of a table below."""
     return [
-        pair.moments_below(hint) if isinstance(pair, TabulatedPair) else pair_moments(pair, hint)
+        pair.moments_below(hint) if isinstance(pair, TabulatedPair) else kinds.moments(pair, hint)
         for (pair, _), hint in zip(product, witnesses, strict=True)
     ]
 
@@ -280,7 +263,7 @@ def _aliases(product: Product, epsilon: arb, c: Fraction, period: arb, sides: li
     return total
 
 
-def _chernoff(factors: Sequence[Moments], product: Product, b: Fraction, epsilon: arb) -> arb:
+def _chernoff(factors: Sequence[kinds.Moments], product: Product, b: Fraction, epsilon: arb) -> arb:
     """Bound H_eps - p_inf at every real epsilon by M(b) e^{-b eps} b^b/(1+b)^{1+b}, b > 0."""
     power = ball(b)
     (moment,) = total(factors, product, b, arb(0), 1)
@@ -365,7 +348,7 @@ def _known(step: Application, product: Product, places: list[Fraction]) -> _Know
     """Return the premises' bounds at some places; those from below are 0 by default."""
     swapped: Product = ()
     if places[0] < 0:
-        swapped = merged(tuple((swapped_pair(pair), count) for pair, count in product))
+        swapped = merged(tuple((kinds.swapped(pair), count) for pair, count in product))
     low: dict[bool, _Bounds] = {True: {}, False: {}}
     high: dict[bool, _Bounds] = {True: {}, False: {}}
     for premise in step.premises:

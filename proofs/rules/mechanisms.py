@@ -11,6 +11,7 @@ from typing import Final, TypeAlias
 
 from flint import arb, fmpq, fmpq_mat
 
+from dpproof.proofs import limits
 from dpproof.proofs.balls.arithmetic import each_precision, exact_sum
 from dpproof.proofs.balls.skellam import reach, shifted
 from dpproof.proofs.core.arithmetic import ball, exact, normal_tail, require_at_most, show
@@ -21,21 +22,11 @@ from dpproof.proofs.core.rules import adds, both
 from dpproof.proofs.core.statements import GDP, SYMMETRIC, Pairs, PureDP
 from dpproof.proofs.core.verdict import openable
 from dpproof.proofs.fields import rows
-from dpproof.proofs.limits import (
-    MAX_COMMON_BITS,
-    MAX_COUNT,
-    PER_COMPARISON,
-    PRECISIONS,
-    VALUE,
-    minors_work,
-)
+from dpproof.proofs.limits import MAX_COMMON_BITS, MAX_COUNT, PER_COMPARISON, PRECISIONS, VALUE
 from dpproof.proofs.logic.statement import ZCDP, BoundedRange, MetricDP
+from dpproof.proofs.pairs import pair as kinds
 from dpproof.proofs.pairs.finite import FinitePair, RandomizedResponsePair, told_with
-from dpproof.proofs.pairs.pair import (
-    DiscreteGaussianPair,
-    DiscreteLaplacePair,
-    corners as corners_of,
-)
+from dpproof.proofs.pairs.pair import DiscreteGaussianPair, DiscreteLaplacePair
 from dpproof.proofs.rules.finite_pair import alone, copied
 from dpproof.proofs.rules.prices import common_bits, corners_work
 
@@ -264,7 +255,7 @@ def _compare(step: Application, pair: FinitePair, variance: Fraction, shift: int
     def bound(t: Fraction) -> arb:
         return table().profile(ball(t))
 
-    for t, allowed in corners_of(pair):
+    for t, allowed in kinds.corners(pair):
         require_at_most(partial(bound, t), partial(ball, allowed), f"the profile at {show(t)}")
 
 
@@ -361,7 +352,7 @@ def correlated_gaussian(step: Application) -> tuple[str, ...]:
         raise RefusedError("the rule wants either differences or a radius above 0")
     square = step.concludes(GDP).mu_squared
     bits = _bits([*factor, *differences, sigmas, (square, radius)])
-    step.budget.spend(minors_work(size**2 * (size + len(differences)), 2 * size * bits))
+    step.budget.spend(limits.minors_work(size**2 * (size + len(differences)), 2 * size * bits))
     if differences:
         for change in differences:
             if _square(factor, sigmas, change) > square:
@@ -432,7 +423,7 @@ def finite(step: Application) -> tuple[str, ...]:
         bits = 2 * max(map(common_bits, table)) + common_bits(pair.p) + common_bits(pair.q)
         each = len(table[0]) * (8 + bits // 128)
         step.budget.spend(corners_work(pair) + (len(pair.p) + 1) * len(ordered) * each)
-        corners = corners_of(pair)
+        corners = kinds.corners(pair)
         for x, y in ordered:
             compare(table[x], table[y], corners, pair.infinite)
     return _words(table, neighbours), FRESH, ALONE
@@ -559,7 +550,7 @@ def partition_selection(step: Application) -> tuple[str, ...]:
         pair = copied(product, cells)
         each = 16 + sum(one.denominator.bit_length() for one in kept) // (16 * len(kept))
         step.budget.spend(corners_work(pair) + 2 * (len(pair.p) + 1) * len(kept) * each)
-        corners = corners_of(pair)
+        corners = kinds.corners(pair)
         for low, high in pairwise((Fraction(0), *kept)):
             few, many = (low, 1 - low), (high, 1 - high)
             compare(many, few, corners, pair.infinite)

@@ -36,16 +36,9 @@ from dpproof.proofs.core.rule import ALONE, FRESH, Application, Budget
 from dpproof.proofs.core.statements import Pairs, Points, PureDP
 from dpproof.proofs.fields import points as points_of, wholes
 from dpproof.proofs.logic.statement import RDP, ZCDP, Profile
+from dpproof.proofs.rules import finite_pair
 from dpproof.proofs.rules.compose import divergence, look_up
 from dpproof.proofs.rules.convert import delta_at, total_variation
-from dpproof.proofs.rules.finite_pair import (
-    alone,
-    bound_at_ratio,
-    bounds_at_ratios,
-    chord_bound,
-    profile_bounds,
-    require_both_above,
-)
 from dpproof.proofs.rules.prices import corners_work
 
 HIDDEN: Final = "neither the number of runs, nor which of them it was, nor anything else"
@@ -192,7 +185,7 @@ def profile(step: Application) -> tuple[str, ...]:
     Source: proofs/theory/selection.md, Theorem 2 and Section 6.
     """
     runs, points = read_runs(step.witness.take("runs")), step.concludes(Profile).points
-    for name, bounds in profile_bounds(step).items():
+    for name, bounds in finite_pair.profile_bounds(step).items():
         fields = Fields(step.witness.take(name), name)
         corners, places = points_of(fields, "corners"), wholes(fields, "tangents")
         fields.close()
@@ -232,7 +225,7 @@ def _excess(
     """Return how far the polygon is above the tangent, which is linear in c, at most on a cell."""
     if not place:
         return ball(end[1]) - runs.phi(1, arb(0))
-    t, bound = bound_at_ratio(*bounds[place - 1])
+    t, bound = finite_pair.bound_at_ratio(*bounds[place - 1])
     z = ((ball((start[0] + end[0]) / 2) - bound) / t).max(0).min(1)
     value, slope = runs.phi(1, z), runs.phi(2, z)
     over = [ball(y) - value - slope * ((ball(c) - bound) / t - z) for c, y in (start, end)]
@@ -241,13 +234,13 @@ def _excess(
 
 def _mixture(runs: Runs, corners: Points, bounds: Points, epsilon: Fraction) -> arb:
     """Return the sum over the pieces of L."""
-    listed = bounds_at_ratios(bounds)
+    listed = finite_pair.bounds_at_ratios(bounds)
     t, total, before, low = ball(epsilon).exp(), arb(0), arb(0), Fraction(0)
     for c, y in corners:
         after = runs.phi(1, ball(c))
         length = after - before
         slope = ball(y - low) / length if y > low else arb(0)
-        total += length * chord_bound(listed, t * slope)
+        total += length * finite_pair.chord_bound(listed, t * slope)
         before, low = after, y
     return total
 
@@ -281,7 +274,7 @@ def pair(step: Application) -> tuple[str, ...]:
         ways["backward"] = base.backward
     bounds = []
     for name, product in ways.items():
-        one, fields = alone(product, "takes"), Fields(step.witness.take(name), name)
+        one, fields = finite_pair.alone(product, "takes"), Fields(step.witness.take(name), name)
         outcomes = sorted((b / a, a, b) for a, b in zip(one.p, one.q, strict=True) if a)
         blocks, masses = _blocks(fields, outcomes, step.budget), fields.rationals("masses")
         close = _close(fields, runs, len(blocks) - 1)
@@ -290,7 +283,7 @@ def pair(step: Application) -> tuple[str, ...]:
         step.budget.spend(limits.blocks_work(*sizes, runs.work))
         step.budget.spend(corners_work(one, sum(sizes)))
         bounds.append(bound(runs, outcomes, blocks, masses, close))
-    require_both_above(step, claim, [one.at for one in bounds])
+    finite_pair.require_both_above(step, claim, [one.at for one in bounds])
     return selects(step, runs)
 
 

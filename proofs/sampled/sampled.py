@@ -27,14 +27,8 @@ from dpproof.proofs.pairs.pair import (
     unbounded,
     unlisted,
 )
+from dpproof.proofs.sampled import tabulated
 from dpproof.proofs.sampled.table import EnclosedProfile, Table, read_beyond
-from dpproof.proofs.sampled.tabulated import (
-    MORE_BITS,
-    Profile,
-    TabulatedPair,
-    table_above,
-    table_below,
-)
 from dpproof.proofs.sums.contour import Line, closed_profile
 
 
@@ -47,7 +41,7 @@ class Direction(Enum):
 
 
 @frozen
-class SampledPair(TabulatedPair):
+class SampledPair(tabulated.TabulatedPair):
     """((1-q)Q + qP, Q) for removal, (P, (1-q)P + qQ) for addition; for replacement the largest
     pair with H_t <= q H_{1+(t-1)/q}(P|Q) for t >= 1 and the same for the swapped pair.
 
@@ -122,11 +116,11 @@ class SampledPair(TabulatedPair):
 
     def moments(self, witness: object) -> Table | Terms:
         """Return M of the witness's table, or, if it is null, of the pair's own listed losses."""
-        return self.terms() if witness is None else table_above(self, witness)
+        return self.terms() if witness is None else tabulated.table_above(self, witness)
 
     def moments_below(self, witness: object) -> Moments:
         """Return M of a table below the pair, or, if the witness is null, of its listed losses."""
-        return self.terms() if witness is None else table_below(self, witness)
+        return self.terms() if witness is None else tabulated.table_below(self, witness)
 
     def moment(self, witness: object, s: Fraction) -> arb:
         """Bound E_P[e^{sL}] from above at one s > 0; proofs/theory/sampled.md, section 6.
@@ -138,8 +132,8 @@ class SampledPair(TabulatedPair):
             (exact,) = self.terms().along(s, arb(0), 1)
             return exact.real
         beyond, hint = read_beyond(witness)
-        with ctx.workprec(ctx.prec + MORE_BITS):
-            table = table_above(self, hint)
+        with ctx.workprec(ctx.prec + tabulated.MORE_BITS):
+            table = tabulated.table_above(self, hint)
         power = ball(s)
         (body,) = table.along(s, arb(0), 1)
         if table.infinite.is_zero():
@@ -159,7 +153,7 @@ class SampledPair(TabulatedPair):
         """Return H_eps, if the base has a closed profile."""
         return self.profile_at()(epsilon)
 
-    def profile_at(self) -> Profile:
+    def profile_at(self) -> tabulated.Profile:
         """Return the profile as a function; what all values share is computed once."""
         profile = self.sampled(self.bases(()))
         return lambda epsilon: profile(epsilon, 0)
@@ -187,7 +181,7 @@ class SampledPair(TabulatedPair):
             raise RefusedError("a base that is not its own swap says nothing of a replacement")
         return self.base
 
-    def bases(self, lines: Sequence[Line]) -> list[Profile]:
+    def bases(self, lines: Sequence[Line]) -> list[tabulated.Profile]:
         """Return a bound of the base's profile for each line; without lines, its closed form."""
         if lines:
             return [one.bound(self.base, [None] * len(self.base)) for one in lines]
@@ -196,7 +190,7 @@ class SampledPair(TabulatedPair):
             raise no_profile("a sampled pair whose base is a product")
         return [closed]
 
-    def sampled(self, bases: list[Profile]) -> Callable[[arb, int], arb]:
+    def sampled(self, bases: list[tabulated.Profile]) -> Callable[[arb, int], arb]:
         """Return a bound of the profile at epsilon >= 0, by one of the base's; t = e^epsilon.
 
         Removal and replacement: q H_a(P|Q), a = 1 + (t-1)/q. Addition: r H_{qt/r}(P|Q),

@@ -238,15 +238,10 @@ def _without_line(z: Numbers, cut: Numbers) -> Numbers:
 @final
 @dataclass(frozen=True, slots=True)
 class _Tilts:
-    """The p of hyperbolas, and the c for which each is best.
+    """The p of hyperbolas, and the c for which each is best."""
 
-    Attributes:
-        p: shape (n,), increasing.
-        ends: shape (n,), decreasing: p[k] is for c from ends[k] to ends[k - 1].
-    """
-
-    p: Reals
-    ends: Reals
+    p: Reals  # shape (n,), increasing
+    ends: Reals  # shape (n,), decreasing: p[k] is for c from ends[k] to ends[k - 1]
 
 
 @lru_cache(maxsize=64)
@@ -266,30 +261,18 @@ def _tilts(variance: float, count: int) -> _Tilts:
 @final
 @dataclass(frozen=True, slots=True)
 class _Nodes:
-    """A trapezoid sum over a line or a hyperbola, and what bounds its error, for some c.
+    """A trapezoid sum over a line or a hyperbola, and what bounds its error, for some c."""
 
-    Attributes:
-        u: shape (n,), from the real axis upwards; the other half is conjugate.
-        factor: shape (n,), of e^{ux - least}, x being c - shift.
-        lost: shape (n,), what a term errs by, over |e^{ux - least}|, but for e^{ux} itself.
-        size: shape (n,), of the factor and what it errs by.
-        shift: 1 where exponents are taken by c - 1, which keeps digits, else 0.
-        least: shape (n,), Re u times x at the least c.
-        p: where the inner line crosses the real axis.
-        log_inner: log of the error by that line, over e^{pc}.
-        rest: the error by the outer hyperbola and by the terms left out.
-        constant: of a sum for M less that for 1, the error of the latter over e^{p(c - 1)}; or 0.
-    """
-
-    u: Complexes
-    factor: Complexes
-    lost: Reals
-    size: Reals
-    shift: float
-    least: Reals
-    p: float
-    log_inner: float
-    rest: float
+    u: Complexes  # shape (n,), from the real axis upwards; the other half is conjugate
+    factor: Complexes  # shape (n,), of e^{ux - least}, x being c - shift
+    lost: Reals  # shape (n,), what a term errs by, over |e^{ux - least}|, but for e^{ux} itself
+    size: Reals  # shape (n,), of the factor and what it errs by
+    shift: float  # 1 where exponents are taken by c - 1, which keeps digits, else 0
+    least: Reals  # shape (n,), Re u times x at the least c
+    p: float  # where the inner line crosses the real axis
+    log_inner: float  # log of the error by that line, over e^{pc}
+    rest: float  # the error by the outer hyperbola and by the terms left out
+    # of a sum for M less that for 1, the error of the latter over e^{p(c - 1)}; or 0
     constant: float
 
     def shortfall(self, c: Reals, beyond: Reals) -> tuple[Reals, Reals]:
@@ -344,43 +327,27 @@ def _highest(tilts: _Tilts, place: int) -> float:
 @final
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """A sum over a hyperbola, or over the vertical line.
+    """A sum over a hyperbola, or over the vertical line."""
 
-    Attributes:
-        angle: 0 of the line.
-        step: of the trapezoid sum.
-        terms: how many.
-        log_outer: log of a bound on the outer hyperbola; of the line, of what is cut, over e^{pc}.
-        before: of the line, what periods before c add.
-    """
-
-    angle: float
-    step: float
-    terms: int
+    angle: float  # 0 of the line
+    step: float  # of the trapezoid sum
+    terms: int  # how many
+    # log of a bound on the outer hyperbola; of the line, of what is cut, over e^{pc}
     log_outer: float
-    before: float = 0.0
+    before: float = 0.0  # of the line, what periods before c add
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """The vertical line through p, and the hyperbolas that it may be bent to, for some c.
+    """The vertical line through p, and the hyperbolas that it may be bent to, for some c."""
 
-    Attributes:
-        variance: of log Y.
-        count: t.
-        p: where the line crosses the real axis.
-        low: the least c.
-        high: the largest.
-        log_real: an upper bound of t log phi(p/t).
-    """
-
-    variance: float
-    count: int
-    p: float
-    low: float
-    high: float
-    log_real: float
+    variance: float  # of log Y
+    count: int  # t
+    p: float  # where the line crosses the real axis
+    low: float  # the least c
+    high: float  # the largest
+    log_real: float  # an upper bound of t log phi(p/t)
 
     @property
     def a(self) -> float:

@@ -74,18 +74,12 @@ class CutGaussianPair(Pair):
     Proof: proofs/theory/rare.md, with what the rule for K leaves out. Only removals are cut: the
         losses of additions are tiny, and K is that of the whole pair. Where -1 <= Re s <= 0, K is
         enclosed with and without the outcomes beyond the end.
-
-    Attributes:
-        whole: the pair.
-        end: e.
-        outside: an upper bound of p for removal.
-        counted: whether outcomes beyond the end count as an infinite loss, or not at all.
     """
 
-    whole: SubsampledGaussianPair
-    end: float
-    outside: float
-    counted: bool = True
+    whole: SubsampledGaussianPair  # the pair
+    end: float  # e
+    outside: float  # an upper bound of p for removal
+    counted: bool = True  # whether outcomes beyond the end count as an infinite loss, or not at all
 
     def swapped(self) -> CutGaussianPair:
         """Return the other direction, cut at the same end."""
@@ -469,16 +463,11 @@ class FlooredGaussianPair(GaussianAboveFloor):
     """The loss max(G, floor), G ~ N(mu^2/2, mu^2) under P; Q's other mass lies off P.
 
     Source: proofs/theory/logistic.md, Theorem 2: the minimum of perturbed logistic losses.
-
-    Attributes:
-        mu_squared: exact, above 0.
-        floor: exact, at or above 0, nats.
-        reverse: whether P and Q are exchanged.
     """
 
-    mu_squared: Fraction
-    floor: Fraction
-    reverse: bool = False
+    mu_squared: Fraction  # exact, above 0
+    floor: Fraction  # exact, at or above 0, nats
+    reverse: bool = False  # whether P and Q are exchanged
 
     def __post_init__(self) -> None:
         """Refuse parameters whose powers are not representable as floats."""
@@ -508,14 +497,10 @@ class FoldedGaussianPair(GaussianAboveFloor):
 
     Source: proofs/theory/separators.md, Theorem 3: Gaussian noise whose shift's signs depend on the
         output.
-
-    Attributes:
-        mu_squared: exact, above 0.
-        reverse: whether P and Q are exchanged.
     """
 
-    mu_squared: Fraction
-    reverse: bool = False
+    mu_squared: Fraction  # exact, above 0
+    reverse: bool = False  # whether P and Q are exchanged
 
     def __post_init__(self) -> None:
         """Refuse a parameter whose powers are not representable as floats."""

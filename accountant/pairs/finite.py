@@ -120,12 +120,9 @@ class ListedPair(AtomicPair):
     """A pair with finitely many outcomes, whose losses lie anywhere.
 
     Compared by identity, as it carries arrays.
-
-    Attributes:
-        table: masses and losses.
     """
 
-    table: Atoms
+    table: Atoms  # masses and losses
 
     @property
     def atoms(self) -> Atoms:
@@ -155,18 +152,12 @@ class LatticePair(AtomicPair):
     """A pair with finitely many outcomes, whose losses are ``offset + index * span``.
 
     Compared by identity, as it carries arrays.
-
-    Attributes:
-        table: masses and losses.
-        index: shape (n,), integers, increasing.
-        span: nats, a power of two if there is no offset.
-        offset: nats.
     """
 
-    table: Atoms
-    index: Reals
-    span: float
-    offset: float = 0.0
+    table: Atoms  # masses and losses
+    index: Reals  # shape (n,), integers, increasing
+    span: float  # nats, a power of two if there is no offset
+    offset: float = 0.0  # nats
 
     @property
     def atoms(self) -> Atoms:
@@ -237,15 +228,10 @@ _NEAR = 32  # Units in the last place of the largest loss: what counts as next t
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinitePair(AtomicPair):
-    """(P, Q) on outcomes 0..n-1 with exact rational masses that each sum to 1.
+    """(P, Q) on outcomes 0..n-1 with exact rational masses that each sum to 1."""
 
-    Attributes:
-        p: masses under P.
-        q: masses under Q, same length.
-    """
-
-    p: tuple[Fraction, ...]
-    q: tuple[Fraction, ...]
+    p: tuple[Fraction, ...]  # masses under P
+    q: tuple[Fraction, ...]  # masses under Q, same length
     _hash: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -29,12 +29,9 @@ class GaussianPair(pair.Reflected, pair.CommonSupport, pair.ExactPair):
     """(N(mu, 1), N(0, 1)): K(s) = mu^2 s (s + 1) / 2, and the loss is N(mu^2/2, mu^2) under P.
 
     Source: Dong, Roth & Su (arXiv:1905.02383), Definition 2.6 and Corollary 2.13.
-
-    Attributes:
-        mu_squared: exact, above 0; mu is sensitivity over sigma, dimensionless.
     """
 
-    mu_squared: Fraction
+    mu_squared: Fraction  # exact, above 0; mu is sensitivity over sigma, dimensionless
 
     def __post_init__(self) -> None:
         """Refuse a parameter whose powers are not representable as floats."""
@@ -191,14 +188,10 @@ class DiscreteGaussianPair(pair.Reflected, pair.CommonSupport, pair.ExactPair):
     Rounds: theta by its own sum for sigma < 1, by its Poisson dual
     sigma sqrt(2 pi) sum_k e^{-2 pi^2 sigma^2 k^2 + 2 pi i k a} otherwise; s is first moved
     by multiples of 2 pi i / span into the main period, where M only turns.
-
-    Attributes:
-        sigma_squared: exact, above 0.
-        shift: an integer, at least 1.
     """
 
-    sigma_squared: Fraction
-    shift: int
+    sigma_squared: Fraction  # exact, above 0
+    shift: int  # an integer, at least 1
 
     @property
     def is_wide(self) -> bool:

@@ -154,22 +154,16 @@ _REAL = 1.2
 @final
 @dataclass(frozen=True, slots=True)
 class TrapezoidRules:
-    """Trapezoid rules on the lines Im z = shift for E[f(z)], z standard normal.
+    """Trapezoid rules on the lines Im z = shift for E[f(z)], z standard normal."""
 
-    Attributes:
-        z: shape (p, n), real parts of the nodes, exactly spaced.
-        shift: shape (p,), imaginary part of all nodes.
-        log_weights: shape (p, n), log of step * phi(z + i shift), real when no shift is not 0.
-        log_truncation: shape (p,), log of a bound of what the rule leaves out of the expectation
-            of (1+u)^alpha - 1 - alpha u.
-        log_plain: the same for (1+u)^alpha.
-    """
-
-    z: Reals
-    shift: Reals
+    z: Reals  # shape (p, n), real parts of the nodes, exactly spaced
+    shift: Reals  # shape (p,), imaginary part of all nodes
+    # shape (p, n), log of step * phi(z + i shift), real when no shift is not 0
     log_weights: Numbers
+    # shape (p,), log of a bound of what the rule leaves out of the expectation of (1+u)^alpha - 1 -
+    # alpha u
     log_truncation: Reals
-    log_plain: Reals
+    log_plain: Reals  # the same for (1+u)^alpha
 
     def to(self, dtype: np.dtype[Any]) -> TrapezoidRules:
         """Return the same rule with its weights in some precision."""
@@ -420,21 +414,13 @@ Cells = tuple[Reals, Reals, Reals, Reals]
 @final
 @dataclass(frozen=True, slots=True)
 class GaussianMixtures:
-    """Gaussian mixtures of the same direction, one in each row.
+    """Gaussian mixtures of the same direction, one in each row."""
 
-    Attributes:
-        mu: shape (p,), above 0.
-        q: shape (p,), in (0, 1].
-        unsampled: shape (p,), 1 - q rounded once.
-        log_unsampled: shape (p,), log(1 - q).
-        removal: whether the mixtures come first.
-    """
-
-    mu: Reals
-    q: Reals
-    unsampled: Reals
-    log_unsampled: Reals
-    removal: bool
+    mu: Reals  # shape (p,), above 0
+    q: Reals  # shape (p,), in (0, 1]
+    unsampled: Reals  # shape (p,), 1 - q rounded once
+    log_unsampled: Reals  # shape (p,), log(1 - q)
+    removal: bool  # whether the mixtures come first
 
     @staticmethod
     def of(

@@ -38,16 +38,11 @@ class RandomizedResponsePair(Reflected, AtomicPair):
     With ``infinite`` > 0 every mass is scaled by 1 - infinite and that much mass is added
     where the other distribution has none: for k = 2 the pair of all
     (epsilon, infinite)-DP mechanisms.
-
-    Attributes:
-        epsilon: exact, above 0, nats.
-        categories: k, at least 2.
-        infinite: exact, in [0, 1).
     """
 
-    epsilon: Fraction
-    categories: int = 2
-    infinite: Fraction = Fraction(0)
+    epsilon: Fraction  # exact, above 0, nats
+    categories: int = 2  # k, at least 2
+    infinite: Fraction = Fraction(0)  # exact, in [0, 1)
 
     def __post_init__(self) -> None:
         """Refuse a parameter whose powers are not representable as floats."""
@@ -103,15 +98,11 @@ def as_decimal(value: Fraction) -> Decimal:
 
 
 class PureLoss(ExactPair, ABC):
-    """A pair whose losses are those of pure epsilon-DP: at most epsilon, and at least -epsilon.
-
-    Attributes:
-        epsilon: exact, above 0, nats.
-    """
+    """A pair whose losses are those of pure epsilon-DP: at most epsilon, and at least -epsilon."""
 
     __slots__ = ()
 
-    epsilon: Fraction
+    epsilon: Fraction  # exact, above 0, nats
 
     def __post_init__(self) -> None:
         """Refuse a parameter whose powers are not representable as floats."""
@@ -292,14 +283,10 @@ class DiscreteLaplacePair(Reflected, pair_parts.CommonSupport, AtomicPair):
     With r = e^{-1/scale}, under P the loss is shift/scale with mass 1/(1+r), -shift/scale
     with mass r^shift/(1+r), and (2x - shift)/scale with mass (1-r)/(1+r) r^{shift-x} for
     0 < x < shift. Source: geometric sums.
-
-    Attributes:
-        scale: exact, above 0.
-        shift: an integer, at least 1.
     """
 
-    scale: Fraction
-    shift: int
+    scale: Fraction  # exact, above 0
+    shift: int  # an integer, at least 1
 
     def __post_init__(self) -> None:
         """Refuse shifts whose table of masses would be large."""

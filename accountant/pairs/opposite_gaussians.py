@@ -96,17 +96,11 @@ _ROUNDING = 1e-9  # Far above the rounding of the logs of bounds. Soundness depe
 @final
 @dataclass(frozen=True, slots=True)
 class OppositeRule:
-    """Nodes at integer multiples of a step.
+    """Nodes at integer multiples of a step."""
 
-    Attributes:
-        z: shape (n,), the nodes, exactly spaced.
-        step: their distance, of 20 significant bits.
-        log_truncation: log of a bound of what the rule misses of E[f + g].
-    """
-
-    z: Reals
-    step: float
-    log_truncation: float
+    z: Reals  # shape (n,), the nodes, exactly spaced
+    step: float  # their distance, of 20 significant bits
+    log_truncation: float  # log of a bound of what the rule misses of E[f + g]
 
 
 @final
@@ -237,21 +231,13 @@ _PEAK = -0.5 * math.log(2 * math.pi)  # The log of phi(0).
 @final
 @dataclass(frozen=True, slots=True)
 class OppositeCells:
-    """Adjacent cells of z, with the parameters that give the bounds on them.
+    """Adjacent cells of z, with the parameters that give the bounds on them."""
 
-    Attributes:
-        c: the tilt, above 0.
-        mu: of the mixtures.
-        log_q: log of the sampling rate.
-        log_unsampled: log(1 - q).
-        z: shape (n + 1,), the ends.
-    """
-
-    c: float
-    mu: float
-    log_q: float
-    log_unsampled: float
-    z: Reals
+    c: float  # the tilt, above 0
+    mu: float  # of the mixtures
+    log_q: float  # log of the sampling rate
+    log_unsampled: float  # log(1 - q)
+    z: Reals  # shape (n + 1,), the ends
 
     @staticmethod
     def of(mu: float, sampling_rate: Fraction, c: float) -> OppositeCells:
@@ -348,14 +334,10 @@ class OppositeGaussiansPair(Reflected, CommonSupport, ExactPair):
     Rounds: KL(P|Q) = E[(A - B) loss] / 2 =: D by symmetry, a sum of positive terms, and
         M - 1 = E[A (e^{s loss} - 1 - s loss)] + s D, an integral of terms of the size of the
         answer. Both are taken by one trapezoid rule (pairs/opposite_quadrature.py).
-
-    Attributes:
-        mu_squared: exact, above 0; mu is a record's contribution over sigma.
-        sampling_rate: exact, in (0, 1).
     """
 
-    mu_squared: Fraction
-    sampling_rate: Fraction
+    mu_squared: Fraction  # exact, above 0; mu is a record's contribution over sigma
+    sampling_rate: Fraction  # exact, in (0, 1)
 
     def __post_init__(self) -> None:
         """Refuse parameters that are not representable as floats."""
@@ -465,25 +447,16 @@ class _Mixtures:
 @final
 @dataclass(frozen=True, slots=True)
 class _Nodes:
-    """The values at the nodes that the sums need, each of shape (n,).
+    """The values at the nodes that the sums need, each of shape (n,)."""
 
-    Attributes:
-        growth: the loss, within ``slip`` u of itself.
-        log_weights: log of step * phi * A, within ``blur`` u.
-        divergence: the terms of D, at or above 0, within (``slip`` + ``drift``) u of themselves.
-        slip: a relative error in u.
-        blur: an absolute error in u.
-        drift: a relative error in u.
-        log_truncation: that of the rule.
-    """
-
-    growth: Reals
-    log_weights: Reals
+    growth: Reals  # the loss, within ``slip`` u of itself
+    log_weights: Reals  # log of step * phi * A, within ``blur`` u
+    # the terms of D, at or above 0, within (``slip`` + ``drift``) u of themselves
     divergence: Reals
-    slip: Reals
-    blur: Reals
-    drift: Reals
-    log_truncation: float
+    slip: Reals  # a relative error in u
+    blur: Reals  # an absolute error in u
+    drift: Reals  # a relative error in u
+    log_truncation: float  # that of the rule
 
     def cgf(self, s: Complexes) -> Enclosure:
         """Enclose K by second-order terms, or by the plain sum if M is not close to 1."""

@@ -49,18 +49,12 @@ class SubsampledGaussianPair(CommonSupport, ExactPair):
     Rounds: as E[u] = 0, M - 1 = E[(1+u)^alpha - 1 - alpha u], an integral of terms of the
         size of the answer. It is taken by a trapezoid rule (pairs/mixture_quadrature.py) on a
         line on which |(1+u)^{i Im alpha}| <= 1, conjugating alpha so that Im alpha >= 0.
-
-    Attributes:
-        mu_squared: exact, above 0.
-        sampling_rate: exact, in (0, 1).
-        removal: the direction.
-        extended: whether K near 0 is computed with the longest floats there are.
     """
 
-    mu_squared: Fraction
-    sampling_rate: Fraction
-    removal: bool
-    extended: bool = False
+    mu_squared: Fraction  # exact, above 0
+    sampling_rate: Fraction  # exact, in (0, 1)
+    removal: bool  # the direction
+    extended: bool = False  # whether K near 0 is computed with the longest floats there are
 
     def __post_init__(self) -> None:
         """Refuse rates whose logs are not representable as floats."""
@@ -266,16 +260,11 @@ Block = tuple[GaussianMixtures, Reals]
 @final
 @dataclass(frozen=True, slots=True)
 class SubsampledGaussians(CommonSupport, ExactPair):
-    """Independent subsampled Gaussian pairs of one direction, each with a count.
+    """Independent subsampled Gaussian pairs of one direction, each with a count."""
 
-    Attributes:
-        parts: pairs and counts.
-        removal: the direction of all.
-        blocks: the same in arrays, with their counts; those of similar noise together.
-    """
-
-    parts: tuple[tuple[SubsampledGaussianPair, int], ...]
-    removal: bool
+    parts: tuple[tuple[SubsampledGaussianPair, int], ...]  # pairs and counts
+    removal: bool  # the direction of all
+    # the same in arrays, with their counts; those of similar noise together
     blocks: list[Block] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -14,21 +14,14 @@ from dpproof.proofs.core.frozen import frozen
 
 @frozen
 class Shifted:
-    """X + shift against X: half-lines {x >= k}, k = first, first + 1, ..., are the best events.
+    """X + shift against X: half-lines {x >= k}, k = first, first + 1, ..., are the best events."""
 
-    Attributes:
-        first: the first k.
-        later: P(X + shift >= k).
-        now: P(X >= k).
-        ratio: mass of X + shift at k over that of X, growing; one less than there are half-lines.
-        near: the same in floating point.
-    """
-
-    first: int
-    later: list[arb]
-    now: list[arb]
+    first: int  # the first k
+    later: list[arb]  # P(X + shift >= k)
+    now: list[arb]  # P(X >= k)
+    # mass of X + shift at k over that of X, growing; one less than there are half-lines
     ratio: list[arb]
-    near: list[float]
+    near: list[float]  # the same in floating point
 
     def profile(self, t: arb) -> arb:
         """Return a number that is at least every P(X + shift >= k) - t P(X >= k).

@@ -28,15 +28,10 @@ T = TypeVar("T", arb, arb_poly)
 
 @frozen
 class Terms:
-    """All the losses of a pair.
+    """All the losses of a pair."""
 
-    Attributes:
-        losses: the finite ones with their masses under P.
-        infinite: P(L = inf).
-    """
-
-    losses: list[tuple[arb, arb]]
-    infinite: arb
+    losses: list[tuple[arb, arb]]  # the finite ones with their masses under P
+    infinite: arb  # P(L = inf)
 
     @property
     def top(self) -> Fraction | None:
@@ -186,17 +181,12 @@ class Reflected(LossPair, ABC):
 
 @frozen
 class Formula:
-    """M by a closed formula.
+    """M by a closed formula."""
 
-    Attributes:
-        moment: s -> M(s) for Re s > 0.
-        decay: (c, y) -> at or above |M(c + i v)| for v >= y; |M(c + i v)| <= M(c) needs no proof.
-        infinite: P(L = inf).
-    """
-
-    moment: Callable[[acb], acb]
+    moment: Callable[[acb], acb]  # s -> M(s) for Re s > 0
+    # (c, y) -> at or above |M(c + i v)| for v >= y; |M(c + i v)| <= M(c) needs no proof
     decay: Callable[[arb, arb], arb] | None = None
-    infinite: arb = _NONE
+    infinite: arb = _NONE  # P(L = inf)
 
     @property
     def top(self) -> Fraction | None:

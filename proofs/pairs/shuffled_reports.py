@@ -14,19 +14,12 @@ from dpproof.proofs.pairs.pair import LossPair, no_profile
 
 @frozen
 class ShuffledReportsPair(LossPair):
-    """Counts of reports of a record's two categories, or clones of two reports.
+    """Counts of reports of a record's two categories, or clones of two reports."""
 
-    Attributes:
-        epsilon: of each report.
-        categories: of randomised response; 0 for clones.
-        records: the number of reports.
-        removal: of two categories whether all others have the second; else the first.
-    """
-
-    epsilon: Fraction
-    categories: int
-    records: int
-    removal: bool
+    epsilon: Fraction  # of each report
+    categories: int  # of randomised response; 0 for clones
+    records: int  # the number of reports
+    removal: bool  # of two categories whether all others have the second; else the first
 
     def moments(self, witness: object) -> Never:  # noqa: ARG002  # of none
         """Refuse: no rule reads them."""

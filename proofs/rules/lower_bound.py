@@ -277,17 +277,11 @@ _Bounds = dict[Fraction, Fraction]
 
 @frozen
 class _Known:
-    """H_t at three ratios t = e^epsilon.
+    """H_t at three ratios t = e^epsilon."""
 
-    Attributes:
-        places: epsilon, increasing.
-        low: H is at least these at the places above 0, and that of (Q, P) below 0.
-        high: H is at most these, likewise.
-    """
-
-    places: list[Fraction]
-    low: list[Fraction]
-    high: list[Fraction]
+    places: list[Fraction]  # epsilon, increasing
+    low: list[Fraction]  # H is at least these at the places above 0, and that of (Q, P) below 0
+    high: list[Fraction]  # H is at most these, likewise
 
     def ratios(self) -> list[arb]:
         """Return the three odds t1 < t2 < t3, e to the power of each place."""

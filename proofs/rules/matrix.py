@@ -34,25 +34,15 @@ _TOEPLITZ: Final = ("toeplitz", "square-root", "buffered")
 
 @frozen
 class Factor:
-    """A matrix by its name, and when one record may take part.
+    """A matrix by its name, and when one record may take part."""
 
-    Attributes:
-        kind: toeplitz, square-root, buffered, rows or tree.
-        rounds: the number of columns.
-        bands: entries further below the diagonal are 0.
-        listed: its numbers.
-        separation: of two rounds of a record at least.
-        participations: of a record at most.
-        fixed: whether the separation is exact.
-    """
-
-    kind: str
-    rounds: int
-    bands: int
-    listed: Rows
-    separation: int
-    participations: int
-    fixed: bool
+    kind: str  # toeplitz, square-root, buffered, rows or tree
+    rounds: int  # the number of columns
+    bands: int  # entries further below the diagonal are 0
+    listed: Rows  # its numbers
+    separation: int  # of two rounds of a record at least
+    participations: int  # of a record at most
+    fixed: bool  # whether the separation is exact
 
     def words(self) -> str:
         """Return the rows for readers."""

@@ -312,15 +312,12 @@ def _close(fields: Fields, runs: Runs, blocks: int) -> Counts:
 
 @frozen
 class End:
-    """One end of a block: the gains and costs on their hull, and the outcomes' weights.
+    """One end of a block: the gains and costs on their hull, and the outcomes' weights."""
 
-    Attributes:
-        steps: gain and cost on the way from nothing to ever more, in units of 2^-BITS, the gain
-            for its cost falling.
-        weights: P's masses, in the same units, with the ratio of Q's to them.
-    """
-
+    # gain and cost on the way from nothing to ever more, in units of 2^-BITS, the gain for its cost
+    # falling
     steps: list[tuple[int, int]]
+    # P's masses, in the same units, with the ratio of Q's to them
     weights: list[tuple[int, Fraction]]
 
     @staticmethod

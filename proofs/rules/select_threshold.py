@@ -72,15 +72,10 @@ def stops(step: Application, runs: Runs) -> tuple[str, ...]:
 
 @frozen
 class Masses:
-    """Masses under P from 0 to 1, and for each cell between neighbours the place of a bound.
+    """Masses under P from 0 to 1, and for each cell between neighbours the place of a bound."""
 
-    Attributes:
-        ends: of the cells.
-        places: counted from 1; 0 if the cell uses no bound.
-    """
-
-    ends: tuple[Fraction, ...]
-    places: tuple[int, ...]
+    ends: tuple[Fraction, ...]  # of the cells
+    places: tuple[int, ...]  # counted from 1; 0 if the cell uses no bound
 
     def cells(self) -> list[tuple[tuple[Fraction, Fraction], int]]:
         """Return both ends of every cell, and the number of its bound."""
@@ -97,13 +92,9 @@ class Cell:
 
 @frozen
 class Envelope:
-    """The largest of some lines gain - t cost and 0.
+    """The largest of some lines gain - t cost and 0."""
 
-    Attributes:
-        lines: the corners of the convex hull, gains and costs growing.
-    """
-
-    lines: list[Line]
+    lines: list[Line]  # the corners of the convex hull, gains and costs growing
 
     @staticmethod
     def of(lines: Iterator[Line]) -> Envelope:

@@ -156,17 +156,11 @@ class Law:
 
 @frozen
 class Layer:
-    """A bit, told with probability up/2^64 and else turned, among so many of one probability.
+    """A bit, told with probability up/2^64 and else turned, among so many of one probability."""
 
-    Attributes:
-        others: the sum of these bits.
-        up: over 2^64.
-        weight: of the layer, or more (less from below), in units of 2^-256.
-    """
-
-    others: Counts
-    up: int
-    weight: int
+    others: Counts  # the sum of these bits
+    up: int  # over 2^64
+    weight: int  # of the layer, or more (less from below), in units of 2^-256
 
     def height(self, t: Fraction) -> int:
         """Return the weight times a bound of H_t, t >= 1: a sum over the best half-line."""
@@ -198,23 +192,14 @@ class Layer:
 
 @frozen
 class Reports:
-    """Reports and the layers of their bound.
+    """Reports and the layers of their bound."""
 
-    Attributes:
-        records: the number of reports.
-        power: e^epsilon from below, and from above.
-        spare: categories beside two.
-        clones: whether of the reports epsilon alone is known; else it is randomised response.
-        groups: ends of blocks of counts on two categories.
-        nodes: numbers of uniform reports elsewhere.
-    """
-
-    records: int
-    power: tuple[Fraction, Fraction]
-    spare: int
-    clones: bool
-    groups: list[list[int]]
-    nodes: list[int]
+    records: int  # the number of reports
+    power: tuple[Fraction, Fraction]  # e^epsilon from below, and from above
+    spare: int  # categories beside two
+    clones: bool  # whether of the reports epsilon alone is known; else it is randomised response
+    groups: list[list[int]]  # ends of blocks of counts on two categories
+    nodes: list[int]  # numbers of uniform reports elsewhere
 
     def law(self, trials: int, odds: tuple[Fraction, Fraction]) -> Law:
         """Return a law whose odds are between two numbers, in either order.

@@ -34,16 +34,11 @@ Point: TypeAlias = "tuple[int, arb, arb]"
 
 @frozen
 class Side:
-    """The positions at which one side's profile is bounded, and the lines that bound it.
+    """The positions at which one side's profile is bounded, and the lines that bound it."""
 
-    Attributes:
-        runs: strides with counts, outwards from 0.
-        lines: the lines that bound the base's profile; empty if it is closed.
-        shares: the number of points from 0 outwards of each line; the last serves the rest.
-    """
-
-    runs: tuple[tuple[int, int], ...]
-    lines: tuple[Line, ...]
+    runs: tuple[tuple[int, int], ...]  # strides with counts, outwards from 0
+    lines: tuple[Line, ...]  # the lines that bound the base's profile; empty if it is closed
+    # the number of points from 0 outwards of each line; the last serves the rest
     shares: tuple[int, ...]
 
     def points(self) -> Iterator[tuple[int, int]]:
@@ -61,19 +56,12 @@ class Side:
 
 @frozen
 class Hint:
-    """The witness of a table.
+    """The witness of a table."""
 
-    Attributes:
-        span: nats between neighbouring positions.
-        level: masses above it, tilted, are kept apart in the ceiling.
-        forward: epsilon >= 0.
-        backward: the same for the swapped pair.
-    """
-
-    span: Fraction
-    level: Fraction
-    forward: Side
-    backward: Side
+    span: Fraction  # nats between neighbouring positions
+    level: Fraction  # masses above it, tilted, are kept apart in the ceiling
+    forward: Side  # epsilon >= 0
+    backward: Side  # the same for the swapped pair
 
     @property
     def size(self) -> int:
@@ -93,36 +81,23 @@ class Hint:
 
 @frozen
 class EnclosedProfile:
-    """An enclosure of one side's profile, and its limit.
+    """An enclosure of one side's profile, and its limit."""
 
-    Attributes:
-        bound: encloses it.
-        rest: the limit of the profile, or less.
-    """
-
-    bound: Bound
-    rest: arb
+    bound: Bound  # encloses it
+    rest: arb  # the limit of the profile, or less
 
 
 @frozen
 class Table:
-    """M of a finite pair with losses at integer multiples of a span.
+    """M of a finite pair with losses at integer multiples of a span."""
 
-    Attributes:
-        span: nats.
-        level: as in the hint.
-        masses: under P, by position.
-        runs: first position, stride and length of each run outwards from 0.
-        fine: positions of neighbours one span apart, around 0; empty if a side starts coarser.
-        rest: P(L = inf).
-    """
-
-    span: Fraction
-    level: Fraction
-    masses: dict[int, arb]
+    span: Fraction  # nats
+    level: Fraction  # as in the hint
+    masses: dict[int, arb]  # under P, by position
+    # first position, stride and length of each run outwards from 0
     runs: list[tuple[int, int, int]]
-    fine: range
-    rest: arb
+    fine: range  # positions of neighbours one span apart, around 0; empty if a side starts coarser
+    rest: arb  # P(L = inf)
 
     @staticmethod
     def above(hint: Hint, forward: Bound, backward: Bound) -> Table:

@@ -327,14 +327,12 @@ def _right(
 ) -> tuple[float, float]:
     """Return where nodes may end, and the log of a bound of what is right of there.
 
-    The factor e^{lift} is left out.
-
-    For a loss above 0 and a the larger of Re alpha and 1, |f| phi is at most e^{lift} phi times
-    F = (1-q+v)^a + 1 + 2 |alpha| v, v = q e^l on the real line (no larger power where all
-    Re alpha <= 1). The slope of log(F phi) is at most a mu - z: from R > a mu on its
-    integral is at most F(R) phi(R) / (R - a mu). As F is about (q e^l)^a or 1 + |alpha| q e^l,
-    F phi should be small beyond the roots of two quadratics; where it is not, as v is small but
-    a v is large, it is by the slope as much further right.
+    The factor e^{lift} is left out. For a loss above 0 and a the larger of Re alpha and 1, |f| phi
+    is at most e^{lift} phi times F = (1-q+v)^a + 1 + 2 |alpha| v, v = q e^l on the real line (no
+    larger power where all Re alpha <= 1). The slope of log(F phi) is at most a mu - z: from R > a
+    mu on its integral is at most F(R) phi(R) / (R - a mu). As F is about (q e^l)^a or 1 + |alpha| q
+    e^l, F phi should be small beyond the roots of two quadratics; where it is not, as v is small
+    but a v is large, it is by the slope as much further right.
     """
     a = max(powers.high, 1.0)
     flat = max(height + max(math.log(powers.size) + log_q, 0.0), 0.0)
@@ -378,10 +376,7 @@ def _log_norm(mu: float, q: float, log_unsampled: float, powers: Powers) -> floa
 
 
 def log_size(mu: float, log_q: float, a: float) -> float:
-    """Return a lower bound of log M: (1-q+qx)^a >= (qx)^a.
-
-    Heuristic: it is in no error bound.
-    """
+    """Return a lower bound of log M: (1-q+qx)^a >= (qx)^a. Heuristic: it is in no error bound."""
     return max(a * log_q + 0.5 * a * (a - 1.0) * mu * mu, 0.0) if a > 1.0 else 0.0
 
 
@@ -526,10 +521,7 @@ class GaussianMixtures:
             return elementary.log_of_sum(total, error, peak)
 
     def spread_out(self, alpha: Complexes) -> bool:
-        """Return whether one rule would have to serve values of very different sizes.
-
-        Heuristic.
-        """
+        """Return whether one rule would have to serve values of very different sizes. Heuristic."""
         low, high = float(alpha.real.min()), float(alpha.real.max())
         return any(
             log_size(mu, math.log(q), high) - log_size(mu, math.log(q), low) > _SPREAD
@@ -574,11 +566,10 @@ class GaussianMixtures:
     def layers(self, cells: Cells, upper: Reals) -> tuple[Reals, Reals]:
         """Return layers of the density of each loss tilted by c, from upper bounds of K(c).
 
-        It returns masses and widths, each (p, n).
-
-        On a cell in z the density in nats is at least the smallest phi times the smallest power of
-        1 + u (monotone in z), over the largest slope dL/dz = mu q e^l / (1 + u), which increases in
-        z. A cell counts as empty if its length has too few correct digits.
+        It returns masses and widths, each (p, n). On a cell in z the density in nats is at least
+        the smallest phi times the smallest power of 1 + u (monotone in z), over the largest slope
+        dL/dz = mu q e^l / (1 + u), which increases in z. A cell counts as empty if its length has
+        too few correct digits.
         """
         alpha, z, real, log_phi = cells
         mu = self.mu[:, None]

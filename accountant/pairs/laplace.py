@@ -33,11 +33,10 @@ _DIGITS = 60
 class RandomizedResponsePair(Reflected, AtomicPair):
     """Keep the true category with probability e^eps/(e^eps + k - 1), else a uniform other one.
 
-    The losses are epsilon, 0 and -epsilon. For k = 2 this pair dominates every pure
-    epsilon-DP mechanism (Kairouz, Oh & Viswanath, arXiv:1311.0776, Theorem 3.4 and its proof).
-    With ``infinite`` > 0 every mass is scaled by 1 - infinite and that much mass is added
-    where the other distribution has none: for k = 2 the pair of all
-    (epsilon, infinite)-DP mechanisms.
+    The losses are epsilon, 0 and -epsilon. For k = 2 this pair dominates every pure epsilon-DP
+    mechanism (Kairouz, Oh & Viswanath, arXiv:1311.0776, Theorem 3.4 and its proof). With
+    ``infinite`` > 0 every mass is scaled by 1 - infinite and that much mass is added where the
+    other distribution has none: for k = 2 the pair of all (epsilon, infinite)-DP mechanisms.
     """
 
     epsilon: Fraction  # exact, above 0, nats

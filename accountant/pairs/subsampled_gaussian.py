@@ -213,11 +213,10 @@ def small_moments(
 ) -> Enclosure:
     """Return log1p of the sum of second-order terms, for one mixture.
 
-    With g = log(1+u) a term is w (e^{alpha g} - 1 - alpha g + alpha (g - u)). An error
-    d in u (from rounding l) moves it by |alpha ((1+u)^{alpha-1} - 1)| d / |1+u|, at most
-    2 |alpha| min((|alpha| + 1) |g|, 1) max(e^{Re alpha Re g}, 1) d / |1+u|, as Im alpha Im g >= 0.
-    Where |alpha g| > 3 the rounding of a term is linear in |alpha g|, not quadratic, as it is
-    not summed by Taylor.
+    With g = log(1+u) a term is w (e^{alpha g} - 1 - alpha g + alpha (g - u)). An error d in u (from
+    rounding l) moves it by |alpha ((1+u)^{alpha-1} - 1)| d / |1+u|, at most 2 |alpha| min((|alpha|
+    + 1) |g|, 1) max(e^{Re alpha Re g}, 1) d / |1+u|, as Im alpha Im g >= 0. Where |alpha g| > 3 the
+    rounding of a term is linear in |alpha g|, not quadratic, as it is not summed by Taylor.
     """
     growth, log_weights = log_ratio[0], rule.log_weights[0]
     bent, digits = (one[0] for one in mixture.curvature(rule, log_ratio))

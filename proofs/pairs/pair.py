@@ -472,9 +472,8 @@ def _laplace_terms(pair: DiscreteLaplacePair, precision: int) -> list[tuple[arb,
 class DiscreteGaussianPair(Reflected):
     """P(x) ~ e^{-(x - m)^2 / (2 v)} over Q(x) ~ e^{-x^2 / (2 v)}, v = sigma^2, m = shift.
 
-    The loss at x = m + j is (2 m j + m^2)/(2 v), so
-    M(s) = e^{s m^2/(2v)} sum_j e^{-j^2/(2v)} e^{s m j / v} / sum_j e^{-j^2/(2v)}, two values of the
-    Jacobi theta function of nome e^{-1/(2v)}.
+    The loss at x = m + j is (2 m j + m^2)/(2 v), so M(s) = e^{s m^2/(2v)} sum_j e^{-j^2/(2v)} e^{s
+    m j / v} / sum_j e^{-j^2/(2v)}, two values of the Jacobi theta function of nome e^{-1/(2v)}.
     """
 
     sigma_squared: Fraction

@@ -89,10 +89,9 @@ def map_records(step: Application) -> tuple[str, ...]:
 def parallel(step: Application) -> tuple[str, ...]:
     """Check disjoint parts: the whole satisfies what every part satisfies.
 
-    Proof: proofs/theory/parallel.md.
-
-    A record that is added or removed changes one part only, one that is blanked as well if the
-    blank stays in its part; and the outputs of the other parts say nothing of that part's.
+    Proof: proofs/theory/parallel.md. A record that is added or removed changes one part only, one
+    that is blanked as well if the blank stays in its part; and the outputs of the other parts say
+    nothing of that part's.
     """
     if step.conclusion.relation in SYMMETRIC:
         raise RefusedError("a replaced record may move from one part to another")
@@ -117,10 +116,9 @@ def parallel(step: Application) -> tuple[str, ...]:
 def choice(step: Application) -> tuple[str, ...]:
     """Check a choice of one of several, drawn by a public law.
 
-    Proof: proofs/theory/choice.md.
-
-    The divergence of the choice is the mean of its parts', so what dominates all parts dominates
-    it. A bounded range does not carry over: its interval may differ from part to part.
+    Proof: proofs/theory/choice.md. The divergence of the choice is the mean of its parts', so what
+    dominates all parts dominates it. A bounded range does not carry over: its interval may differ
+    from part to part.
     """
     if _notion(step) not in (GDP, PureDP, ZCDP, Pairs):
         raise RefusedError("a choice is known of pure-dp, gdp, zcdp and dominating-pair only")
@@ -133,10 +131,8 @@ def choice(step: Application) -> tuple[str, ...]:
 def parallel_positions(step: Application) -> tuple[str, ...]:
     """Check disjoint positions: one record has changed, in place.
 
-    Proof: proofs/theory/margins.md, 6.
-
-    Given the split, one part changes by one record, and the others look at its output alone; the
-    split is a public draw.
+    Proof: proofs/theory/margins.md, 6. Given the split, one part changes by one record, and the
+    others look at its output alone; the split is a public draw.
     """
     if step.conclusion.relation == "add-remove":
         raise RefusedError("without a record the others move up to other positions")
@@ -277,10 +273,7 @@ def bounded_range(step: Application) -> tuple[str, ...]:
 
 
 def metric_dp(step: Application) -> tuple[str, ...]:
-    """Check two Laplace distributions of scale 1.
-
-    Proof: proofs/theory/path.md, Theorem 1.
-    """
+    """Check two Laplace distributions of scale 1. Proof: proofs/theory/path.md, Theorem 1."""
     epsilon = step.only(MetricDP).epsilon
     step.expect(both(LaplacePair(epsilon) if epsilon else None))
     return ()
@@ -311,9 +304,8 @@ def privacy_profile(step: Application) -> tuple[str, ...]:
 def trade_off(step: Application) -> tuple[str, ...]:
     """Check the finite pair whose tests walk along the polygon.
 
-    Source: arXiv:1905.02383, Prop. 2.2.
-
-    Each segment is one outcome: its extent is the mass under Q, its fall the mass under P.
+    Source: arXiv:1905.02383, Prop. 2.2. Each segment is one outcome: its extent is the mass under
+    Q, its fall the mass under P.
     """
     points, one = step.only(TradeOff).points, Fraction(1)
     masses = [(one - points[0][1], Fraction(0))] if points[0][1] < 1 else []

@@ -114,10 +114,7 @@ def bounded_range_to_rdp(step: Application) -> tuple[str, ...]:
 
 
 def gdp_to_zcdp(step: Application) -> tuple[str, ...]:
-    """Check zCDP with rho = mu^2/2.
-
-    Source: Mironov (arXiv:1702.07476), Proposition 7.
-    """
+    """Check zCDP with rho = mu^2/2. Source: Mironov (arXiv:1702.07476), Proposition 7."""
     step.expect(ZCDP(step.only(GDP).mu_squared / 2))
     return ()
 
@@ -248,10 +245,8 @@ def rdp_to_rdp(step: Application) -> tuple[str, ...]:
 def renyi_to_approx(step: Application) -> tuple[str, ...]:
     """Check delta >= e^{(a-1)(R - eps)} (1 - 1/a)^a / (a - 1) at one order a.
 
-    Total variation may take its place.
-
-    Source: Canonne, Kamath & Steinke (arXiv:2004.00010), Proposition 12; at a = 1,
-    ``divergence.total_variation``.
+    Total variation may take its place. Source: Canonne, Kamath & Steinke (arXiv:2004.00010),
+    Proposition 12; at a = 1, ``divergence.total_variation``.
     """
     claim = step.concludes(ApproxDP)
     _renyi_delta(step, claim.epsilon, claim.delta, step.witness.rational("order"))
@@ -337,10 +332,8 @@ def _at_least_tanh(step: Application, epsilon: Fraction) -> None:
 def relation(step: Application) -> tuple[str, ...]:
     """Check the same statement under a relation whose neighbours the premise covers.
 
-    Neighbours under replace-label are neighbours under replace-one, and those under replace-one
-    are two steps of add-remove apart.
-
-    Source: proofs/theory/margins.md, section 1.
+    Neighbours under replace-label are neighbours under replace-one, and those under replace-one are
+    two steps of add-remove apart. Source: proofs/theory/margins.md, section 1.
     """
     if len(step.premises) != 1:
         raise RefusedError("the rule takes 1 to 1 premises")
@@ -363,9 +356,8 @@ def renyi_true_positive_rate(step: Application) -> tuple[str, ...]:
     """Check that no test exceeds a rate b, as two outcomes of odds b and a are too far apart.
 
     At one order c: (c-1) R(c) <= log(b^c a^{1-c} + (1-b)^c (1-a)^{1-c}), or the same with a and b
-    exchanged, 0 < a <= b < 1.
-    Source: van Erven & Harremoes (arXiv:1206.2459), Theorem 9. Proof: proofs/theory/conversions.md,
-    section 11.
+    exchanged, 0 < a <= b < 1. Source: van Erven & Harremoes (arXiv:1206.2459), Theorem 9. Proof:
+    proofs/theory/conversions.md, section 11.
     """
     order, claim = step.witness.rational("order"), step.concludes(Power)
     a, b = claim.false_positive_rate, claim.true_positive_rate

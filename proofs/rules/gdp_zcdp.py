@@ -75,10 +75,8 @@ def profile_to_gdp(step: Application) -> tuple[str, ...]:
 def pair_to_zcdp(step: Application) -> tuple[str, ...]:
     """Check K(s) <= rho s(s+1) for s > 0: between listed s by convexity.
 
-    Beyond them the pairs' own bounds hold.
-
-    Source: Bun & Steinke (arXiv:1605.02065), Definition 1.1.
-    Proof: proofs/theory/conversions.md, section 7.
+    Beyond them the pairs' own bounds hold. Source: Bun & Steinke (arXiv:1605.02065), Definition
+    1.1. Proof: proofs/theory/conversions.md, section 7.
     """
     rho, pairs = step.concludes(ZCDP).rho, step.only(Pairs)
     listed = [Fields(item, "an order's witness") for item in step.witness.items("orders")]
@@ -292,10 +290,7 @@ zcdp: Final = _chained(ZCDP, lambda one, size: ZCDP(size * size * one.rho))
 
 
 def approx_dp(step: Application) -> tuple[str, ...]:
-    """Check delta (e^{k eps} - 1)/(e^eps - 1).
-
-    Source: Vadhan (2017), Lemma 2.2.
-    """
+    """Check delta (e^{k eps} - 1)/(e^eps - 1). Source: Vadhan (2017), Lemma 2.2."""
     claim, size = _one(step, ApproxDP)
     conclusion = step.concludes(ApproxDP)
     if conclusion.epsilon != size * claim.epsilon:
@@ -360,10 +355,8 @@ def pair(step: Application) -> tuple[str, ...]:
 def trade_off(step: Application) -> tuple[str, ...]:
     """Check the power 1 - f(1 - g): f-DP for j and g-DP for k steps give h-DP for j + k.
 
-    Here h <= g(1 - f).
-
-    g(1 - f) is a convex polygon; a convex polygon is below it if it is at its corners.
-    Source: Dong, Roth & Su (arXiv:1905.02383), Theorem 2.14.
+    Here h <= g(1 - f). g(1 - f) is a convex polygon; a convex polygon is below it if it is at its
+    corners. Source: Dong, Roth & Su (arXiv:1905.02383), Theorem 2.14.
     """
     names, apart = set(step.mechanisms), sum(premise.steps for premise in step.premises)
     curves = [p.claim.points for p in step.premises if isinstance(p.claim, TradeOff)]

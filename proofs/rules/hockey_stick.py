@@ -78,10 +78,9 @@ def contour(step: Application) -> tuple[str, ...]:
 def lattice(step: Application) -> tuple[str, ...]:
     """Check the profile of a product whose losses are all a + k h: F folded into one period.
 
-    Nothing is truncated.
-
-    With l the first lattice point above eps and N nodes, H_eps - p_inf <= (1/N) sum_k M(s_k)
-    e^{-s_k l} (1/(1 - e^{-s_k h}) - e^{eps - l}/(1 - e^{-(s_k+1) h})), s_k = c + 2 pi i k/(N h).
+    Nothing is truncated. With l the first lattice point above eps and N nodes, H_eps - p_inf <=
+    (1/N) sum_k M(s_k) e^{-s_k l} (1/(1 - e^{-s_k h}) - e^{eps - l}/(1 - e^{-(s_k+1) h})), s_k = c +
+    2 pi i k/(N h).
     """
     claim, period = fact(step), read_period(step.witness)
     product, witnesses = claim.product, step.witness.items("factors")

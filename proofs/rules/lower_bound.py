@@ -149,9 +149,8 @@ def lattice(step: Application) -> tuple[str, ...]:
 def renyi(step: Application) -> tuple[str, ...]:
     """Check that (a - 1) times the claimed divergence is at most log M(a - 1).
 
-    Only finite losses count in M.
-
-    The divergence of order a is log E_P[e^{(a-1)L}]/(a - 1), and losses of +inf only add to it.
+    Only finite losses count in M. The divergence of order a is log E_P[e^{(a-1)L}]/(a - 1), and
+    losses of +inf only add to it.
     """
     claim, witnesses = step.concludes(RenyiAtLeast), step.witness.items("factors")
     _without_premises(step, claim.product, _has_moments)

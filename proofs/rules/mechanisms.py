@@ -76,9 +76,7 @@ def randomized_response(step: Application) -> tuple[str, ...]:
 def discrete_laplace(step: Application) -> tuple[str, ...]:
     """Check discrete Laplace noise on an integer query.
 
-    It is dominated by a shift by the L1 sensitivity.
-
-    Source: docs/shift-lemma.md, Corollary 1.
+    It is dominated by a shift by the L1 sensitivity. Source: docs/shift-lemma.md, Corollary 1.
     """
     step.axiom()
     scale, shift = step.witness.positive("scale"), step.witness.whole("shift")
@@ -110,9 +108,8 @@ def discrete_gaussian(step: Application) -> tuple[str, ...]:
 def discrete_gaussian_zcdp(step: Application) -> tuple[str, ...]:
     """Check k/(2 sigma^2)-zCDP of discrete Gaussian noise on an integer query.
 
-    Its squared L2 sensitivity is k.
-
-    Source: Canonne, Kamath & Steinke (arXiv:2004.00010), Theorem 14.
+    Its squared L2 sensitivity is k. Source: Canonne, Kamath & Steinke (arXiv:2004.00010), Theorem
+    14.
     """
     step.axiom()
     variance = step.witness.positive("sigma") ** 2
@@ -285,9 +282,7 @@ def smooth_sensitivity(step: Application) -> tuple[str, ...]:
 def propose_test_release(step: Application) -> tuple[str, ...]:
     """Check the noise's pair, the test's Laplace pair, and that of (0, delta)-DP.
 
-    The margin has e^-margin/2 <= delta.
-
-    Proof: proofs/theory/propose_test_release.md.
+    The margin has e^-margin/2 <= delta. Proof: proofs/theory/propose_test_release.md.
     """
     step.axiom()
     noise, scale = step.witness.words("noise"), step.witness.positive("scale")
@@ -332,11 +327,9 @@ MOST: Final = 32  # rows of a factor
 def correlated_gaussian(step: Application) -> tuple[str, ...]:
     """Check mu-GDP of noise A diag(s) Z, Z standard normal.
 
-    It holds if |diag(s)^-1 A^-1 v| <= mu for every change v.
-
-    A norm is convex, so that the corners of a convex hull suffice; for all v of |v| <= r the matrix
-    mu^2 A diag(s^2) A' - r^2 I must be positive definite. Proof:
-    proofs/theory/correlated_gaussian.md.
+    It holds if |diag(s)^-1 A^-1 v| <= mu for every change v. A norm is convex, so that the corners
+    of a convex hull suffice; for all v of |v| <= r the matrix mu^2 A diag(s^2) A' - r^2 I must be
+    positive definite. Proof: proofs/theory/correlated_gaussian.md.
     """
     step.axiom()
     factor, sigmas = rows(step.witness, "factor"), step.witness.rationals("sigmas")
@@ -574,9 +567,8 @@ def _kept(step: Application) -> list[Fraction]:
 def thresholded_counts(step: Application) -> tuple[str, ...]:
     """Check the noise's pairs and (0, delta) for noisy counts from a threshold on.
 
-    Only counts that somebody has are released.
-
-    Proof: proofs/theory/partition_selection.md, Theorem 3.
+    Only counts that somebody has are released. Proof: proofs/theory/partition_selection.md, Theorem
+    3.
     """
     step.axiom()
     noise, scale = step.witness.words("noise"), step.witness.positive("scale")

@@ -49,11 +49,9 @@ Bound: TypeAlias = Callable[[], arb]
 def pure(step: Application) -> tuple[str, ...]:
     """Check epsilon + log phi'(z)/phi'(1-z), z = e^eps/(1+e^eps).
 
-    The rule wants a phi''(1-a)/phi'(1-a) that grows.
-
-    At most n runs, all of them released, cost n epsilon, which is compared exactly: of n runs it is
-    that number, and no ball decides between equals.
-    Source: proofs/theory/selection.md, Corollary 3, and post-processing.
+    The rule wants a phi''(1-a)/phi'(1-a) that grows. At most n runs, all of them released, cost n
+    epsilon, which is compared exactly: of n runs it is that number, and no ball decides between
+    equals. Source: proofs/theory/selection.md, Corollary 3, and post-processing.
     """
     base, claimed = step.only(PureDP).epsilon, step.concludes(PureDP).epsilon
     runs = read_runs(step.witness.take("runs"))
@@ -129,9 +127,8 @@ def _by_shape(runs: Runs, a: Fraction, curve: Curve, hint: Fields) -> Bound:
 def _by_rate(runs: Runs, a: Fraction, curve: Curve, hint: Fields) -> Bound:
     """Return log(e^-m + m e^((a-1)(R(a) + m d)))/(a-1), d a delta at log(a/(a-1)).
 
-    Source: Theorem 6.
-
-    d from the divergence at an order b (``divergence.delta_at``), or the total variation.
+    Source: Theorem 6. d from the divergence at an order b (``divergence.delta_at``), or the total
+    variation.
     """
     b = hint.rational("order")
     if not isinstance(runs, Poisson) or b <= 1:
@@ -157,10 +154,7 @@ def _by_all(runs: Runs, a: Fraction, curve: Curve, hint: Fields) -> Bound:
 
 
 def _by_ratio(runs: Runs, a: Fraction, curve: Curve, hint: Fields) -> Bound:
-    """Return R(a) + log(phi'(1)/phi'(0)) + log(m + P(K = 0))/(a-1).
-
-    phi' is between its ends.
-    """
+    """Return R(a) + log(phi'(1)/phi'(0)) + log(m + P(K = 0))/(a-1). phi' is between its ends."""
     del hint
     value = curve(a)
 
@@ -468,9 +462,8 @@ def _cells(outcomes: list[Outcome], edges: list[Edge], masses: Masses) -> list[C
 def _near(runs: Runs, ratio: Fraction, widths: list[Fraction]) -> list[int]:
     """Return, at either end of a block, the bound at the first x.
 
-    Up to it A has at least the slope of the block's first outcome.
-
-    By the tangent at 0, or for at most n runs by phi'(r c) >= r^(n-1) phi'(c) for r <= 1.
+    Up to it A has at least the slope of the block's first outcome. By the tangent at 0, or for at
+    most n runs by phi'(r c) >= r^(n-1) phi'(c) for r <= 1.
     """
     value, tilt = runs.phi(1, arb(0)), runs.phi(2, arb(0))
     closest = [_lower(value + tilt * ball(ratio * width)) for width in widths]

@@ -441,9 +441,7 @@ def _up(weight: Fraction) -> int:
 def gaussian_sum(step: Application) -> tuple[str, ...]:
     """Check that opposite Gaussians with mu = contribution/sigma dominate a sampled sum.
 
-    The relation is replace-one.
-
-    Source: proofs/theory/replace_one.md.
+    The relation is replace-one. Source: proofs/theory/replace_one.md.
     """
     step.axiom()
     if step.conclusion.relation != "replace-one":
@@ -462,7 +460,6 @@ def counted_sum(step: Application) -> tuple[str, ...]:
     The same under zero-out where a record enters by coins of its own, so that it moves the sum by
     one contribution. Where a record counts once at most they are a Poisson sample's pair. Else,
     where the number of records is public, both laws are mixtures under zero-out and replace-one.
-
     Source: proofs/theory/one_step.md.
     """
     step.axiom()

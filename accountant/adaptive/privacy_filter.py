@@ -30,7 +30,7 @@ from dpproof.accountant.arguments import Number
 from dpproof.accountant.arithmetic.crossing import bisect
 from dpproof.accountant.arithmetic.enclosure import float_up
 from dpproof.accountant.guarantees.approx_dp import ApproxDP
-from dpproof.accountant.guarantees.derivation import Attained, Derivation, Theorem
+from dpproof.accountant.guarantees.derivation import Attained, Derivation, theorem
 from dpproof.accountant.guarantees.dominating_pair import GDP
 from dpproof.accountant.guarantees.guarantee import (
     DEFAULT_RELATION,
@@ -326,7 +326,7 @@ class PrivacyFilter(Undivided[R], ABC):
 
 
 def derived(
-    theorem: Theorem,
+    concludes: Callable[..., Any],
     statement: str,
     spent: Sequence[Guarantee[R]],
     costs: Sequence[Costs],
@@ -344,16 +344,7 @@ def derived(
             )
     words = f"{statement}, whatever is spent"
     taken = (SPENT_BEFORE(),)
-    return applied(theorem, words, *spent, assumptions=taken, attained=None, **parameters)
-
-
-GDP_FILTER: Final = Theorem(
-    rule="filter/gdp",
-    source="Smith & Thakurta, arXiv:2210.17520; proofs/theory/filters.md",
-    attained=Attained.NO,  # a run may spend less than the budget
-    again=lambda premises, given: _whole_gdp(premises, given["mu_squared"], premises[0].relation),
-    written="filtered",
-)
+    return applied(concludes, words, *spent, assumptions=taken, attained=None, **parameters)
 
 
 @final
@@ -405,21 +396,19 @@ class GDPFilter(PrivacyFilter[R]):
         return (convert(restated, to=GDP).mu_squared,)
 
 
+@theorem(
+    rule="filter/gdp",
+    source="Smith & Thakurta, arXiv:2210.17520; proofs/theory/filters.md",
+    attained=Attained.NO,  # a run may spend less than the budget
+    again=lambda premises, given: _whole_gdp(premises, given["mu_squared"], premises[0].relation),
+    written="filtered",
+)
 def _whole_gdp(spent: Sequence[Guarantee[R]], squared: Fraction, relation: R) -> GDP[R]:
     """Return the guarantee of a budget from which something was spent."""
     costs = [(convert(one, to=GDP).mu_squared,) for one in spent]
     statement = f"{show(sqrt_up(squared))}-GDP"
-    derivation = derived(GDP_FILTER, statement, spent, costs, (squared,), mu_squared=squared)
+    derivation = derived(_whole_gdp, statement, spent, costs, (squared,), mu_squared=squared)
     return GDP(mu_squared=squared, relation=relation, derivation=derivation)
-
-
-ZCDP_FILTER: Final = Theorem(
-    rule="filter/zcdp",
-    source="Whitehouse, Ramdas, Rogers & Wu, arXiv:2203.05481; proofs/theory/filters.md",
-    attained=Attained.NO,  # a run may spend less than the budget
-    again=lambda premises, given: _whole_zcdp(premises, given["rho"], premises[0].relation),
-    written="filtered",
-)
 
 
 @final
@@ -472,22 +461,18 @@ class ZCDPFilter(PrivacyFilter[R]):
         return (convert(restated, to=ZCDP).rho,)
 
 
+@theorem(
+    rule="filter/zcdp",
+    source="Whitehouse, Ramdas, Rogers & Wu, arXiv:2203.05481; proofs/theory/filters.md",
+    attained=Attained.NO,  # a run may spend less than the budget
+    again=lambda premises, given: _whole_zcdp(premises, given["rho"], premises[0].relation),
+    written="filtered",
+)
 def _whole_zcdp(spent: Sequence[Guarantee[R]], rho: Fraction, relation: R) -> ZCDP[R]:
     """Return the guarantee of a budget from which something was spent."""
     costs = [(convert(one, to=ZCDP).rho,) for one in spent]
-    derivation = derived(ZCDP_FILTER, f"{show(rho)}-zCDP", spent, costs, (rho,), rho=rho)
+    derivation = derived(_whole_zcdp, f"{show(rho)}-zCDP", spent, costs, (rho,), rho=rho)
     return ZCDP(rho=rho, relation=relation, derivation=derivation)
-
-
-RENYI_FILTER: Final = Theorem(
-    rule="filter/renyi",
-    source="Feldman & Zrnic, arXiv:2008.11193; proofs/theory/filters.md",
-    attained=Attained.NO,  # a run may spend less than the budget
-    again=lambda premises, given: _whole_renyi(
-        premises, (given["order"], given["epsilon"]), premises[0].relation
-    ),
-    written="filtered",
-)
 
 
 @final
@@ -545,6 +530,15 @@ class RenyiFilter(PrivacyFilter[R]):
         return (divergence_cost(restated, self._order),)
 
 
+@theorem(
+    rule="filter/renyi",
+    source="Feldman & Zrnic, arXiv:2008.11193; proofs/theory/filters.md",
+    attained=Attained.NO,  # a run may spend less than the budget
+    again=lambda premises, given: _whole_renyi(
+        premises, (given["order"], given["epsilon"]), premises[0].relation
+    ),
+    written="filtered",
+)
 def _whole_renyi(
     spent: Sequence[Guarantee[R]], point: tuple[Fraction, Fraction], relation: R
 ) -> RDP[R]:
@@ -553,7 +547,7 @@ def _whole_renyi(
     costs = [(divergence_cost(one, order),) for one in spent]
     statement = f"divergence {show(epsilon)} at order {show(order)}"
     derivation = derived(
-        RENYI_FILTER, statement, spent, costs, (epsilon,), order=order, epsilon=epsilon
+        _whole_renyi, statement, spent, costs, (epsilon,), order=order, epsilon=epsilon
     )
     return RDP(points=(point,), relation=relation, derivation=derivation)
 
@@ -567,15 +561,6 @@ class Budget:
     delta: Fraction
     rho: Fraction
     failures: Fraction
-
-
-APPROX_DP_FILTER: Final = Theorem(
-    rule="filter/approx-dp",
-    source="proofs/theory/filters.md",
-    attained=Attained.NO,  # a run may spend less than the budget
-    again=lambda premises, given: _whole_approx(premises, Budget(**given), premises[0].relation),
-    written="filtered",
-)
 
 
 @final
@@ -662,11 +647,18 @@ def rho_and_delta(guarantee: Guarantee[R]) -> Costs:
     return convert(guarantee, to=ZCDP).rho, Fraction(0)
 
 
+@theorem(
+    rule="filter/approx-dp",
+    source="proofs/theory/filters.md",
+    attained=Attained.NO,  # a run may spend less than the budget
+    again=lambda premises, given: _whole_approx(premises, Budget(**given), premises[0].relation),
+    written="filtered",
+)
 def _whole_approx(spent: Sequence[Guarantee[R]], budget: Budget, relation: R) -> ApproxDP[R]:
     """Return the guarantee of a budget from which something was spent."""
     epsilon, delta = budget.epsilon, budget.delta
     derivation = derived(
-        APPROX_DP_FILTER,
+        _whole_approx,
         f"({show(epsilon)}, {show(delta)})-DP",
         spent,
         [rho_and_delta(one) for one in spent],

@@ -22,7 +22,13 @@ from dpproof.accountant.arithmetic.enclosure import Reals, down, up
 from dpproof.accountant.bound import Bound, Bounds
 from dpproof.accountant.errors import NotCertified, NotImplied, ParameterError, RelationMismatch
 from dpproof.accountant.guarantees import rounding
-from dpproof.accountant.guarantees.derivation import Attained, Derivation, Parameter, Theorem
+from dpproof.accountant.guarantees.derivation import (
+    Attained,
+    Derivation,
+    Parameter,
+    Theorem,
+    theorem_of,
+)
 from dpproof.accountant.readable import Readable, declared, table
 from dpproof.accountant.relation import (
     AddRemove,
@@ -420,16 +426,16 @@ def state(
 
 
 def applied(
-    theorem: Theorem,
+    theorem: Theorem | Callable[..., Any],
     statement: str,
     *premises: Guarantee[Any],
     assumptions: tuple[str, ...] = (),
     attained: Attained | None = None,
     **parameters: Parameter,
 ) -> Derivation:
-    """Return one application of a theorem to guarantees, with its parameters by name."""
-    before = tuple(premise.derivation for premise in premises)
-    node = Derivation(theorem, statement, before, assumptions, tuple(parameters.items()))
+    """Return one application of a theorem, or of a function's, with its parameters by name."""
+    before, given = tuple(one.derivation for one in premises), tuple(parameters.items())
+    node = Derivation(theorem_of(theorem), statement, before, assumptions, given)
     return node if attained is None else replace(node, attained=attained)
 
 
@@ -442,7 +448,7 @@ def rederived(guarantee: N, derivation: Derivation) -> N:
 
 def concluded(
     result: N,
-    theorem: Theorem,
+    theorem: Theorem | Callable[..., Any],
     statement: str,
     *premises: Guarantee[Any],
     assumptions: tuple[str, ...] = (),

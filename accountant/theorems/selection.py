@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Final
 
 import numpy as np
 
 from dpproof.accountant import side_conditions as assumed
 from dpproof.accountant.arithmetic.enclosure import log_exact, raised_up
 from dpproof.accountant.errors import CONVERT, NotImplied
-from dpproof.accountant.guarantees.derivation import Attained, Derivation, Theorem
+from dpproof.accountant.guarantees.derivation import Attained, theorem, theorem_of
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair, PairGuarantee
 from dpproof.accountant.guarantees.guarantee import Guarantee, applied, required_guarantee
 from dpproof.accountant.guarantees.pure_dp import PureDP
@@ -24,15 +23,13 @@ from dpproof.accountant.run_counts.law import LOG_ERROR, PoissonRuns, RunLaw, re
 from dpproof.accountant.selection.selected_pair import SelectedPair
 from dpproof.accountant.selection.thresholded_pair import ThresholdedPair
 
-SELECT_PURE: Final = Theorem(
+
+@theorem(
     rule="select/pure",
     source="proofs/theory/selection.md, Corollary 3",
     attained=Attained.NO,  # the largest loss alone is attained
-    again=lambda premises, given: select_pure(premises[0], given["runs"]),
     lossless=False,
 )
-
-
 def select_pure(guarantee: PureDP[R], runs: RunLaw) -> PureDP[R]:
     """Return the pure DP guarantee of the best of a random number of epsilon-DP runs.
 
@@ -59,7 +56,7 @@ def select_pure(guarantee: PureDP[R], runs: RunLaw) -> PureDP[R]:
         epsilon=epsilon,
         relation=guarantee.relation,
         derivation=applied(
-            SELECT_PURE,
+            select_pure,
             f"best of {runs.describe()} is {show(epsilon)}-DP",
             guarantee,
             assumptions=assumed.selection_of_the_best(),
@@ -80,15 +77,12 @@ def _excess_up(runs: RunLaw, epsilon: Fraction) -> Fraction:
     return min(bounds)
 
 
-SELECT_PAIR: Final = Theorem(
+@theorem(
     rule="select/pair",
     source="proofs/theory/selection.md, Theorem 1, or Theorem 2 where it rounds to less",
     attained=Attained.POINTS,  # for every epsilon some order of the outputs
-    again=lambda premises, given: select_pair(premises[0], given["runs"]),
     written="best_of_runs",
 )
-
-
 def select_pair(guarantee: PairGuarantee[R], runs: RunLaw) -> DominatingPair[R]:
     """Run a mechanism K times on the same data, release only the best output.
 
@@ -114,20 +108,20 @@ def select_pair(guarantee: PairGuarantee[R], runs: RunLaw) -> DominatingPair[R]:
         1.557
     """
     pair = guarantee.to_pair()
-    premises = [pair.derivation]
+    premises: list[Guarantee[R]] = [pair]
     if isinstance(guarantee, PureDP) and guarantee.stated_epsilon > 0:
-        premises.append(select_pure(guarantee, runs).derivation)
+        premises.append(select_pure(guarantee, runs))
     return DominatingPair(
         forward=_selected(pair.forward, runs),
         backward=_selected(pair.backward, runs),
         relation=guarantee.relation,
-        derivation=Derivation(
-            theorem=SELECT_PAIR,
-            statement=f"best of {runs.describe()}, for the worst score",
-            premises=tuple(premises),
+        derivation=applied(
+            select_pair,
+            f"best of {runs.describe()}, for the worst score",
+            *premises,
             assumptions=assumed.selection_of_the_best(),
-            parameters=(("runs", runs),),
-            attained=SELECT_PAIR.attained.of_premises([pair.attained], pointwise=False),
+            attained=theorem_of(select_pair).attained.of_premises([pair.attained], pointwise=False),
+            runs=runs,
         ),
     )
 
@@ -147,16 +141,13 @@ _NAMES = {
 }
 
 
-SELECT_RDP: Final = Theorem(
+@theorem(
     rule="select/rdp",
     source="Papernot & Steinke, arXiv:2110.03620, Theorems 2 and 6; proofs/theory/selection.md",
     attained=Attained.NO,  # loses information
-    again=lambda premises, given: select_rdp(premises[0], given["runs"]),
     lossless=False,
     written="to_selected_rdp",
 )
-
-
 def select_rdp(guarantee: RenyiGuarantee[R], runs: RunLaw) -> RDP[R]:
     """Return renyi divergences of the best of a random number of runs.
 
@@ -202,7 +193,7 @@ def select_rdp(guarantee: RenyiGuarantee[R], runs: RunLaw) -> RDP[R]:
         points=points,
         relation=guarantee.relation,
         derivation=applied(
-            SELECT_RDP,
+            select_rdp,
             f"best of {runs.describe()}; smallest bound: {said}",
             guarantee,
             assumptions=assumed.selection_of_the_best(),
@@ -265,16 +256,13 @@ def _sum_up(base: Fraction, *terms: tuple[float, Fraction]) -> float:
     return _float_up(base + sum(Fraction(value) / divisor for value, divisor in terms))
 
 
-SELECT_ABOVE: Final = Theorem(
+@theorem(
     rule="select/above",
     source="proofs/theory/threshold.md, Theorem 1, or Theorem 2 where it rounds to less",
     attained=Attained.NO,  # the bound treats the events of runs apart
-    again=lambda premises, given: select_above(premises[0], given["runs"]),
     lossless=False,
     written="first_above",
 )
-
-
 def select_above(guarantee: Guarantee[R], runs: RunLaw) -> DominatingPair[R]:
     """Run a mechanism until its output reaches a threshold, at most K times; release that output.
 
@@ -310,7 +298,7 @@ def select_above(guarantee: Guarantee[R], runs: RunLaw) -> DominatingPair[R]:
         backward=_thresholded(pair.backward, runs),
         relation=guarantee.relation,
         derivation=applied(
-            SELECT_ABOVE,
+            select_above,
             f"first of {runs.describe()} above a threshold, for the worst score",
             pair,
             assumptions=(

@@ -13,7 +13,7 @@ from dpproof.accountant import arguments, arguments as check, sampling, side_con
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import NotImplied, ParameterError
 from dpproof.accountant.guarantees.approx_dp import PrivacyProfile
-from dpproof.accountant.guarantees.derivation import Attained, Theorem
+from dpproof.accountant.guarantees.derivation import Attained, theorem
 from dpproof.accountant.guarantees.dominating_pair import GDP, DominatingPair
 from dpproof.accountant.guarantees.guarantee import (
     Guarantee,
@@ -33,16 +33,14 @@ from dpproof.accountant.sensitivity import L2Contribution, required_contribution
 from dpproof.accountant.subsampling.counted_gaussians import CountedGaussiansPair
 from dpproof.accountant.subsampling.mixture import occurrences
 from dpproof.accountant.subsampling.subsampled import Direction, SubsampledPair
-from dpproof.accountant.theorems.allocation import ALLOCATE_SHUFFLED
 
-SUBSAMPLE_POISSON: Final = Theorem(
+
+@theorem(
     rule="subsample/poisson",
     source="Zhu, Dong & Wang, arXiv:2106.08567, Theorem 11",
     attained=Attained.WHOLE,  # one record alone in the data: the sample is empty or has it
     again=lambda premises, given: subsample_poisson(premises[0], Poisson(**given)),
 )
-
-
 def subsample_poisson(guarantee: Guarantee[R], scheme: Poisson) -> DominatingPair[R]:
     """Run a mechanism on a Poisson sample of the records.
 
@@ -83,7 +81,7 @@ def subsample_poisson(guarantee: Guarantee[R], scheme: Poisson) -> DominatingPai
             "WithoutReplacement(sample_size=..., population_size=...)"
         )
     require_single(guarantee, "the amplification by a sample")
-    if any(node.theorem is ALLOCATE_SHUFFLED for node in guarantee.derivation.everything()):
+    if any(node.rule == "allocate/shuffled" for node in guarantee.derivation.everything()):
         raise NotImplied(
             "shuffled batches are of public sizes, and a Poisson sample has a random one; sample "
             "with Poisson instead of shuffling, or shuffle all records"
@@ -101,7 +99,7 @@ def subsample_poisson(guarantee: Guarantee[R], scheme: Poisson) -> DominatingPai
         backward=_subsampled(pair.backward, scheme, Direction.ADDITION),
         relation=guarantee.relation,
         derivation=applied(
-            SUBSAMPLE_POISSON,
+            subsample_poisson,
             f"Poisson sample of rate {float(scheme.sampling_rate):g}",
             pair,
             assumptions=(
@@ -120,7 +118,7 @@ def _sampled_before(pair: DominatingPair[R]) -> tuple[Guarantee[R], Fraction] | 
     It returns None if the pair was not made by this theorem.
     """
     node = pair.derivation
-    if node.theorem is not SUBSAMPLE_POISSON:
+    if node.rule != "subsample/poisson":
         return None
     base, rate = node.premises[0].conclusion, dict(node.parameters)["sampling_rate"]
     if not (isinstance(base, Guarantee) and isinstance(rate, Fraction)):
@@ -150,7 +148,7 @@ def _subsampled(base: Product, scheme: Poisson, direction: Direction) -> Product
     return Product.of(pair)
 
 
-SUBSAMPLE_WITHOUT_REPLACEMENT: Final = Theorem(
+@theorem(
     rule="subsample/without-replacement",
     source="Balle, Barthe & Gaboardi, arXiv:1807.01647, Theorem 10",
     attained=Attained.POINTS,  # a sample without the record is like either neighbour's
@@ -158,8 +156,6 @@ SUBSAMPLE_WITHOUT_REPLACEMENT: Final = Theorem(
         premises[0], WithoutReplacement(**given)
     ),
 )
-
-
 def subsample_without_replacement(
     guarantee: Guarantee[R], scheme: WithoutReplacement
 ) -> DominatingPair[R]:
@@ -204,7 +200,7 @@ def subsample_without_replacement(
         backward=sampled,
         relation=guarantee.relation,
         derivation=applied(
-            SUBSAMPLE_WITHOUT_REPLACEMENT,
+            subsample_without_replacement,
             f"uniform subset of {size} of {population} records",
             pair,
             assumptions=(
@@ -217,13 +213,12 @@ def subsample_without_replacement(
     )
 
 
-SUBSAMPLE_GAUSSIAN_SUM: Final = Theorem(
+@theorem(
     rule="subsample/gaussian-sum",
     source="proofs/theory/replace_one.md",
     attained=Attained.WHOLE,  # two records with opposite contributions
+    again=None,
 )
-
-
 def subsample_gaussian_sum(
     *, sigma: Number, contribution: L2Contribution[R], scheme: Poisson
 ) -> DominatingPair[R]:
@@ -269,7 +264,7 @@ def subsample_gaussian_sum(
         backward=product,
         relation=relation,
         derivation=applied(
-            SUBSAMPLE_GAUSSIAN_SUM,
+            subsample_gaussian_sum,
             f"Gaussian noise of standard deviation {show(noise)} on a sum of "
             f"contributions of norm at most {bound} over a Poisson sample of rate {shown}",
             assumptions=(
@@ -286,18 +281,18 @@ def subsample_gaussian_sum(
     )
 
 
-REPEATED: Final = Theorem(
-    rule="subsample/positions",
-    source="proofs/theory/margins.md, section 6",
-    attained=Attained.NO,  # the profile between points is bounded
-    lossless=False,
-)
-
 _POINTS: Final = 300
 # Soundness: errors of masses, of their sum, and of sums of profiles, are far below these.
 _SLACK: Final = 1e-9
 
 
+@theorem(
+    rule="subsample/positions",
+    source="proofs/theory/margins.md, section 6",
+    attained=Attained.NO,  # the profile between points is bounded
+    lossless=False,
+    again=None,
+)
 def repeated_positions(
     guarantee: GDP[R], *, records: int, draws: Sequence[int]
 ) -> PrivacyProfile[R]:
@@ -337,7 +332,7 @@ def repeated_positions(
     profile = PrivacyProfile(points=points, relation=guarantee.relation)
     return concluded(
         profile,
-        REPEATED,
+        repeated_positions,
         f"the mean profile of {guarantee.describe()} over how often a position is drawn",
         guarantee,
         records=size,
@@ -366,13 +361,12 @@ def _profile(
     return epsilons, deltas * (1 + _SLACK)
 
 
-SUBSAMPLE_COUNTED_SUM: Final = Theorem(
+@theorem(
     rule="subsample/counted-sum",
     source="proofs/theory/one_step.md",
     attained=Attained.WHOLE,  # a record of contribution C against others of -C
+    again=None,
 )
-
-
 def subsample_counted_sum(
     *, sigma: Number, contribution: L2Contribution[R], scheme: OneStepScheme
 ) -> DominatingPair[R]:
@@ -437,7 +431,7 @@ def subsample_counted_sum(
         backward=product.swapped(),
         relation=relation,
         derivation=applied(
-            SUBSAMPLE_COUNTED_SUM,
+            subsample_counted_sum,
             f"Gaussian noise of standard deviation {show(noise)} on a sum of contributions of "
             f"norm at most {bound} over {drawn}",
             assumptions=(

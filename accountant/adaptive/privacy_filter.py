@@ -400,7 +400,9 @@ class GDPFilter(PrivacyFilter[R]):
     rule="filter/gdp",
     source="Smith & Thakurta, arXiv:2210.17520; proofs/theory/filters.md",
     attained=Attained.NO,  # a run may spend less than the budget
-    again=lambda premises, given: _whole_gdp(premises, given["mu_squared"], premises[0].relation),
+    again=lambda function, premises, given: function(
+        premises, given["mu_squared"], premises[0].relation
+    ),
     written="filtered",
 )
 def _whole_gdp(spent: Sequence[Guarantee[R]], squared: Fraction, relation: R) -> GDP[R]:
@@ -465,7 +467,7 @@ class ZCDPFilter(PrivacyFilter[R]):
     rule="filter/zcdp",
     source="Whitehouse, Ramdas, Rogers & Wu, arXiv:2203.05481; proofs/theory/filters.md",
     attained=Attained.NO,  # a run may spend less than the budget
-    again=lambda premises, given: _whole_zcdp(premises, given["rho"], premises[0].relation),
+    again=lambda function, premises, given: function(premises, given["rho"], premises[0].relation),
     written="filtered",
 )
 def _whole_zcdp(spent: Sequence[Guarantee[R]], rho: Fraction, relation: R) -> ZCDP[R]:
@@ -534,7 +536,7 @@ class RenyiFilter(PrivacyFilter[R]):
     rule="filter/renyi",
     source="Feldman & Zrnic, arXiv:2008.11193; proofs/theory/filters.md",
     attained=Attained.NO,  # a run may spend less than the budget
-    again=lambda premises, given: _whole_renyi(
+    again=lambda function, premises, given: function(
         premises, (given["order"], given["epsilon"]), premises[0].relation
     ),
     written="filtered",
@@ -651,7 +653,9 @@ def rho_and_delta(guarantee: Guarantee[R]) -> Costs:
     rule="filter/approx-dp",
     source="proofs/theory/filters.md",
     attained=Attained.NO,  # a run may spend less than the budget
-    again=lambda premises, given: _whole_approx(premises, Budget(**given), premises[0].relation),
+    again=lambda function, premises, given: function(
+        premises, Budget(**given), premises[0].relation
+    ),
     written="filtered",
 )
 def _whole_approx(spent: Sequence[Guarantee[R]], budget: Budget, relation: R) -> ApproxDP[R]:

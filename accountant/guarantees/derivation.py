@@ -93,36 +93,6 @@ class Theorem:
 
 F = TypeVar("F", bound=Callable[..., Any])
 DECLARED: Final[dict[Callable[..., Any], Theorem]] = {}
-_BY_FUNCTION: Any = object()  # stands for how a theorem's function is called
-
-
-def theorem(
-    *,
-    rule: str,
-    source: str,
-    attained: Attained,
-    again: Callable[[Premises, Parameters], Any] | None = _BY_FUNCTION,
-    lossless: bool = True,
-    pointwise: bool = False,
-    written: str = "plain",
-) -> Callable[[F], F]:
-    """Declare the theorem by which a function concludes.
-
-    By default that function applies it again, with those of the parameters that it takes.
-    """
-
-    def declare(function: F) -> F:
-        how = partial(_applied_again, function) if again is _BY_FUNCTION else again
-        fields = rule, source, attained, how, lossless, pointwise, written
-        DECLARED[function] = Theorem(*fields, function)
-        return function
-
-    return declare
-
-
-def theorem_of(applied: Theorem | Callable[..., Any]) -> Theorem:
-    """Return a theorem, or that by which a function concludes."""
-    return applied if isinstance(applied, Theorem) else DECLARED[applied]
 
 
 def _applied_again(function: Callable[..., Any], premises: Premises, given: Parameters) -> object:
@@ -133,6 +103,35 @@ def _applied_again(function: Callable[..., Any], premises: Premises, given: Para
     if first.kind is first.VAR_POSITIONAL:
         return function(*premises, **named)
     return function(premises if first.name == "parts" else premises[0], **named)
+
+
+def theorem(
+    *,
+    rule: str,
+    source: str,
+    attained: Attained,
+    again: Callable[[Callable[..., Any], Premises, Parameters], Any] | None = _applied_again,
+    lossless: bool = True,
+    pointwise: bool = False,
+    written: str = "plain",
+) -> Callable[[F], F]:
+    """Declare the theorem by which a function concludes.
+
+    By default it is applied again by calling that function, with the parameters that it takes.
+    """
+
+    def declare(function: F) -> F:
+        how = None if again is None else partial(again, function)
+        fields = rule, source, attained, how, lossless, pointwise, written
+        DECLARED[function] = Theorem(*fields, function)
+        return function
+
+    return declare
+
+
+def theorem_of(applied: Theorem | Callable[..., Any]) -> Theorem:
+    """Return a theorem, or that by which a function concludes."""
+    return applied if isinstance(applied, Theorem) else DECLARED[applied]
 
 
 def dominate_again(premises: Premises, _: Parameters) -> Any:  # noqa: ANN401  # a DominatingPair

@@ -441,7 +441,7 @@ def post_process(guarantee: N, *, description: str) -> N:
         True
     """
     text = _described(guarantee, description, "a few words on what is computed")
-    return concluded(
+    same: N = concluded(
         guarantee,
         post_process,
         f"{guarantee.describe()} after {text}",
@@ -449,6 +449,7 @@ def post_process(guarantee: N, *, description: str) -> N:
         assumptions=(assumed.OUTPUTS_ALONE(description=text),),
         description=text,
     )
+    return same
 
 
 @theorem(
@@ -478,7 +479,7 @@ def map_records(guarantee: N, *, description: str) -> N:
         True
     """
     text = _described(guarantee, description, "a few words on what the map is")
-    return concluded(
+    same: N = concluded(
         guarantee,
         map_records,
         f"{guarantee.describe()} on records mapped by {text}",
@@ -486,6 +487,7 @@ def map_records(guarantee: N, *, description: str) -> N:
         assumptions=(assumed.MAPPED_ALONE(description=text),),
         description=text,
     )
+    return same
 
 
 def _described(guarantee: Guarantee[Any], description: object, allowed: str) -> str:

@@ -383,7 +383,7 @@ def shuffle_randomized_response(
     rule="shuffle/pure-dp",
     source="proofs/theory/shuffle_model.md, Theorem 2",
     attained=Attained.NO,  # no randomiser is known that does
-    again=lambda premises, given: shuffle_pure(
+    again=lambda function, premises, given: function(
         premises[0], scheme=Shuffle(records=given["records"])
     ),
     written="shuffled_reports",

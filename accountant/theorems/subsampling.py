@@ -39,7 +39,7 @@ from dpproof.accountant.subsampling.subsampled import Direction, SubsampledPair
     rule="subsample/poisson",
     source="Zhu, Dong & Wang, arXiv:2106.08567, Theorem 11",
     attained=Attained.WHOLE,  # one record alone in the data: the sample is empty or has it
-    again=lambda premises, given: subsample_poisson(premises[0], Poisson(**given)),
+    again=lambda function, premises, given: function(premises[0], Poisson(**given)),
 )
 def subsample_poisson(guarantee: Guarantee[R], scheme: Poisson) -> DominatingPair[R]:
     """Run a mechanism on a Poisson sample of the records.
@@ -152,9 +152,7 @@ def _subsampled(base: Product, scheme: Poisson, direction: Direction) -> Product
     rule="subsample/without-replacement",
     source="Balle, Barthe & Gaboardi, arXiv:1807.01647, Theorem 10",
     attained=Attained.POINTS,  # a sample without the record is like either neighbour's
-    again=lambda premises, given: subsample_without_replacement(
-        premises[0], WithoutReplacement(**given)
-    ),
+    again=lambda function, premises, given: function(premises[0], WithoutReplacement(**given)),
 )
 def subsample_without_replacement(
     guarantee: Guarantee[R], scheme: WithoutReplacement

@@ -29,17 +29,11 @@ from dpproof.accountant import arguments, errors
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.arithmetic.crossing import bisect
 from dpproof.accountant.arithmetic.enclosure import float_up
+from dpproof.accountant.guarantees import guarantee as guarantees
 from dpproof.accountant.guarantees.approx_dp import ApproxDP
 from dpproof.accountant.guarantees.derivation import Attained, Derivation, theorem
 from dpproof.accountant.guarantees.dominating_pair import GDP
-from dpproof.accountant.guarantees.guarantee import (
-    DEFAULT_RELATION,
-    Guarantee,
-    applied,
-    renyi_order,
-    require_single,
-    required_guarantee,
-)
+from dpproof.accountant.guarantees.guarantee import DEFAULT_RELATION, Guarantee, applied
 from dpproof.accountant.guarantees.pure_dp import PureDP
 from dpproof.accountant.guarantees.rdp import RDP, ZCDP, RenyiGuarantee
 from dpproof.accountant.guarantees.rounding import show, sqrt_up
@@ -213,8 +207,8 @@ class Undivided(ABC, Generic[R]):  # a subclass says what is spent
     @final
     def _priced(self, guarantee: Guarantee[R], price: Callable[[Guarantee[R]], _Price]) -> _Price:
         """Return the price of a guarantee about these neighbours, one step apart."""
-        required_guarantee(guarantee)
-        require_single(guarantee, self._KIND)
+        guarantees.required_guarantee(guarantee)
+        guarantees.require_single(guarantee, self._KIND)
         if guarantee.relation != self._relation:
             raise errors.RelationMismatch(
                 f"the {self._KIND.split()[1]} is about {self._relation} neighbours, the guarantee "
@@ -513,7 +507,7 @@ class RenyiFilter(PrivacyFilter[R]):
     def __init__(
         self, *, order: Number, epsilon: Number, relation: Relation = DEFAULT_RELATION
     ) -> None:
-        self._order = renyi_order(order=order)
+        self._order = guarantees.renyi_order(order=order)
         self._begin(cast("R", relation), arguments.non_negative(epsilon=epsilon))
 
     @property

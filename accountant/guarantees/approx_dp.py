@@ -12,14 +12,8 @@ from dpproof.accountant import arguments
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.arithmetic.hull import lower_hull
 from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.guarantees import dominating_pair
-from dpproof.accountant.guarantees.derivation import (
-    Attained,
-    Derivation,
-    Proof,
-    Theorem,
-    dominate_again,
-)
+from dpproof.accountant.guarantees import derivation as derivations, dominating_pair
+from dpproof.accountant.guarantees.derivation import Attained, Derivation, Proof, Theorem
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair, GivenPoints, Points
 from dpproof.accountant.guarantees.guarantee import DEFAULT_RELATION, state
 from dpproof.accountant.guarantees.rounding import MAX_EXPONENT, exp_up, show
@@ -33,7 +27,7 @@ DOMINATE_APPROX_DP: Final = Theorem(
     source="Dong, Roth & Su, arXiv:1905.02383, Proposition 2.5",
     attained=Attained.WHOLE,  # the pair meets the statement
     pointwise=True,
-    again=dominate_again,
+    again=derivations.dominate_again,
 )
 
 
@@ -117,7 +111,7 @@ DOMINATE_PRIVACY_PROFILE: Final = Theorem(
     source="Doroshenko et al., arXiv:2207.04380, Section 3; PrivacyProfile.vertices",
     attained=Attained.WHOLE,  # the pair meets the statement
     pointwise=True,
-    again=dominate_again,
+    again=derivations.dominate_again,
 )
 
 
@@ -220,7 +214,7 @@ DOMINATE_TRADE_OFF: Final = Theorem(
     source="Dong, Roth & Su, arXiv:1905.02383, Proposition 2.2",
     attained=Attained.WHOLE,  # the pair meets the statement
     pointwise=True,
-    again=dominate_again,
+    again=derivations.dominate_again,
 )
 
 

@@ -9,14 +9,8 @@ from typing import Final, final, overload
 from dpproof.accountant import arguments
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.bound import Bound
-from dpproof.accountant.guarantees import dominating_pair
-from dpproof.accountant.guarantees.derivation import (
-    Attained,
-    Derivation,
-    Proof,
-    Theorem,
-    dominate_again,
-)
+from dpproof.accountant.guarantees import derivation as derivations, dominating_pair
+from dpproof.accountant.guarantees.derivation import Attained, Derivation, Proof, Theorem
 from dpproof.accountant.guarantees.guarantee import DEFAULT_RELATION, state
 from dpproof.accountant.guarantees.rounding import show
 from dpproof.accountant.pairs.laplace import LaplacePair, RandomizedResponsePair
@@ -28,7 +22,7 @@ DOMINATE_PURE_DP: Final = Theorem(
     source="Dong, Roth & Su, arXiv:1905.02383, Proposition 2.5",
     attained=Attained.WHOLE,  # the pair meets the statement
     pointwise=True,
-    again=dominate_again,
+    again=derivations.dominate_again,
 )
 
 
@@ -91,7 +85,7 @@ DOMINATE_BOUNDED_RANGE: Final = Theorem(
     source=_SOURCE,
     attained=Attained.POINTS,  # two outputs, whose losses lie where the epsilon asks for them
     pointwise=True,
-    again=dominate_again,
+    again=derivations.dominate_again,
     lossless=False,
 )
 
@@ -171,7 +165,7 @@ DOMINATE_METRIC_DP: Final = Theorem(
     source="proofs/theory/path.md, Theorem 1",
     attained=Attained.WHOLE,  # the pair meets the statement
     pointwise=True,
-    again=dominate_again,
+    again=derivations.dominate_again,
 )
 
 

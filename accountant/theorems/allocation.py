@@ -12,14 +12,8 @@ from typing import Final, cast
 from dpproof.accountant import answers, arguments, sampling, side_conditions as assumed
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import NotImplied, ParameterError
-from dpproof.accountant.guarantees.derivation import (
-    Attained,
-    Parameters,
-    Premises,
-    Rows,
-    Theorem,
-    theorem,
-)
+from dpproof.accountant.guarantees import derivation
+from dpproof.accountant.guarantees.derivation import Attained, Parameters, Rows, Theorem, theorem
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.guarantees.guarantee import Guarantee, applied, require_single
 from dpproof.accountant.guarantees.pure_dp import PureDP
@@ -41,7 +35,7 @@ from dpproof.accountant.theorems.group import group
 from dpproof.accountant.theorems.implications import restrict
 
 
-def _allocated_again(premises: Premises, given: Parameters) -> object:
+def _allocated_again(premises: derivation.Premises, given: Parameters) -> object:
     return allocate_random(premises[0], _scheme(**given))
 
 

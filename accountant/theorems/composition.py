@@ -10,22 +10,10 @@ from typing import Any, Final, TypeVar
 from dpproof.accountant import arguments, side_conditions as assumed
 from dpproof.accountant.arguments import MAX_COUNT, Number
 from dpproof.accountant.errors import CONVERT, NotCertified, NotImplied, ParameterError
-from dpproof.accountant.guarantees.derivation import (
-    Attained,
-    Derivation,
-    Parameters,
-    Premises,
-    Theorem,
-    theorem,
-)
+from dpproof.accountant.guarantees import derivation as derivations, guarantee as guarantees
+from dpproof.accountant.guarantees.derivation import Attained, Derivation, Parameters, theorem
 from dpproof.accountant.guarantees.dominating_pair import GDP, DominatingPair, PairGuarantee
-from dpproof.accountant.guarantees.guarantee import (
-    Guarantee,
-    applied,
-    concluded,
-    required,
-    required_guarantee,
-)
+from dpproof.accountant.guarantees.guarantee import Guarantee, applied, concluded, required
 from dpproof.accountant.guarantees.pure_dp import BoundedRange
 from dpproof.accountant.guarantees.rdp import RDP, ZCDP, shared_orders
 from dpproof.accountant.guarantees.rounding import show, sqrt_up
@@ -266,7 +254,7 @@ def self_compose(guarantee: Guarantee[R], count: int) -> Guarantee[R]:
         >>> self_compose(GDP(mu=1), 10**12).describe()
         '1e+06-GDP'
     """
-    required_guarantee(guarantee)
+    guarantees.required_guarantee(guarantee)
     times = arguments.count(count=count)
     if times == 1:
         return guarantee
@@ -311,7 +299,7 @@ def _repeated(
 ) -> Derivation:
     """Return the derivation of a repeated guarantee; its level by default is the theorem's."""
     return applied(
-        Theorem(
+        derivations.Theorem(
             rule=f"repeat/{notion}",
             source=source,
             attained=Attained.WHOLE,  # every run on the same neighbours
@@ -325,7 +313,7 @@ def _repeated(
     )
 
 
-def _again(premises: Premises, parameters: Parameters) -> Guarantee[Any]:
+def _again(premises: derivations.Premises, parameters: Parameters) -> Guarantee[Any]:
     """Apply the theorem to another premise, as often as before."""
     return self_compose(premises[0], parameters["count"])
 
@@ -492,7 +480,7 @@ def map_records(guarantee: N, *, description: str) -> N:
 
 def _described(guarantee: Guarantee[Any], description: object, allowed: str) -> str:
     """Return a description without blanks at its ends."""
-    required_guarantee(guarantee)
+    guarantees.required_guarantee(guarantee)
     if not isinstance(description, str) or not description.strip():
         raise ParameterError("description", description, allowed)
     return description.strip()

@@ -12,15 +12,11 @@ from typing import Any, Final, final, overload
 from dpproof.accountant import answers, arguments
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import NotImplied, ParameterError
+from dpproof.accountant.guarantees import guarantee as guarantees
 from dpproof.accountant.guarantees.approx_dp import ApproxDP, PrivacyProfile, TradeOff
 from dpproof.accountant.guarantees.derivation import Attained, theorem
 from dpproof.accountant.guarantees.dominating_pair import GDP, DominatingPair, PairGuarantee
-from dpproof.accountant.guarantees.guarantee import (
-    Guarantee,
-    concluded,
-    renyi_order,
-    required_guarantee,
-)
+from dpproof.accountant.guarantees.guarantee import Guarantee, concluded, renyi_order
 from dpproof.accountant.guarantees.pure_dp import BoundedRange, MetricDP, PureDP
 from dpproof.accountant.guarantees.rdp import RDP, ZCDP, RenyiGuarantee
 from dpproof.accountant.guarantees.rounding import floats_around
@@ -459,7 +455,7 @@ def convert(
         >>> convert(BoundedRange(epsilon=2), to=ZCDP).rho
         Fraction(1, 2)
     """
-    required_guarantee(guarantee)
+    guarantees.required_guarantee(guarantee)
     given = {
         option.name: value
         for option, value in ((ORDERS, orders), (EPSILONS, epsilons), (DELTA, delta))

@@ -12,16 +12,11 @@ from typing import Any, Final, TypeVar
 
 from dpproof.accountant import arguments
 from dpproof.accountant.errors import CONVERT, NotImplied
-from dpproof.accountant.guarantees import dominating_pair
+from dpproof.accountant.guarantees import dominating_pair, guarantee as guarantees
 from dpproof.accountant.guarantees.approx_dp import ApproxDP, PrivacyProfile, TradeOff
 from dpproof.accountant.guarantees.derivation import Attained, theorem
 from dpproof.accountant.guarantees.dominating_pair import GDP, DominatingPair, chained
-from dpproof.accountant.guarantees.guarantee import (
-    Guarantee,
-    applied,
-    concluded,
-    required_guarantee,
-)
+from dpproof.accountant.guarantees.guarantee import Guarantee, applied, concluded
 from dpproof.accountant.guarantees.pure_dp import BoundedRange, MetricDP, PureDP
 from dpproof.accountant.guarantees.rdp import RDP, ZCDP
 from dpproof.accountant.guarantees.rounding import MAX_EXPONENT, exp_up
@@ -420,7 +415,7 @@ def group(guarantee: Guarantee[R], *, size: int) -> Guarantee[R]:
         >>> group(ZCDP(rho=1), size=3).describe()
         '9-zCDP'
     """
-    required_guarantee(guarantee)
+    guarantees.required_guarantee(guarantee)
     for notion, function in _THEOREMS:
         if isinstance(guarantee, notion):
             scaled: Guarantee[R] = function(guarantee, size=size)

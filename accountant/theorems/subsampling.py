@@ -12,16 +12,11 @@ from numpy.typing import NDArray
 from dpproof.accountant import arguments, arguments as check, sampling, side_conditions as assumed
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import NotImplied, ParameterError
+from dpproof.accountant.guarantees import guarantee as guarantees
 from dpproof.accountant.guarantees.approx_dp import PrivacyProfile
 from dpproof.accountant.guarantees.derivation import Attained, theorem
 from dpproof.accountant.guarantees.dominating_pair import GDP, DominatingPair
-from dpproof.accountant.guarantees.guarantee import (
-    Guarantee,
-    applied,
-    concluded,
-    require_single,
-    required_guarantee,
-)
+from dpproof.accountant.guarantees.guarantee import Guarantee, applied, concluded
 from dpproof.accountant.guarantees.rounding import floats_around, show
 from dpproof.accountant.pairs.gaussian import GaussianPair, gaussian_profile
 from dpproof.accountant.pairs.opposite_gaussians import OppositeGaussiansPair
@@ -80,7 +75,7 @@ def subsample_poisson(guarantee: Guarantee[R], scheme: Poisson) -> DominatingPai
             "sensitivity under AddRemove(), or sample with "
             "WithoutReplacement(sample_size=..., population_size=...)"
         )
-    require_single(guarantee, "the amplification by a sample")
+    guarantees.require_single(guarantee, "the amplification by a sample")
     if any(node.rule == "allocate/shuffled" for node in guarantee.derivation.everything()):
         raise NotImplied(
             "shuffled batches are of public sizes, and a Poisson sample has a random one; sample "
@@ -183,7 +178,7 @@ def subsample_without_replacement(
             "under ReplaceOne(), or use Poisson(sampling_rate=...); Gaussian sums stated by an "
             "L2Contribution have one under AddRemove(), too"
         )
-    require_single(guarantee, "the amplification by a sample")
+    guarantees.require_single(guarantee, "the amplification by a sample")
     pair = guarantee.to_pair()
     if scheme.sampling_rate == 1:
         return pair
@@ -312,12 +307,12 @@ def repeated_positions(
         >>> 1 < found.epsilon(delta=1e-6).upper < 1.3
         True
     """
-    required_guarantee(guarantee)
+    guarantees.required_guarantee(guarantee)
     if not isinstance(guarantee, GDP):
         raise ParameterError("guarantee", guarantee, "mu-GDP of one phase")
     if isinstance(guarantee.relation, AddRemove):
         raise NotImplied("under add-remove records have no positions: state it under ReplaceOne()")
-    require_single(guarantee, "sampling positions with replacement")
+    guarantees.require_single(guarantee, "sampling positions with replacement")
     size = check.count(records=records)
     counts = [check.count(draws=one) for one in draws]
     if not counts:

@@ -30,14 +30,8 @@ from dpproof.proofs.sampled.allocated import AllocatedGaussianPair
 from dpproof.proofs.sampled.sampled import SampledPair
 from dpproof.proofs.sampled.table import read_table
 from dpproof.proofs.sampled.tabulated import TabulatedPair
-from dpproof.proofs.sums.contour import (
-    closed_profile,
-    moments,
-    on_circle,
-    outside,
-    read_line,
-    total,
-)
+from dpproof.proofs.sums import contour as contours
+from dpproof.proofs.sums.contour import moments, on_circle, outside, read_line, total
 
 Bound: TypeAlias = Callable[[Fraction], arb]
 """At or above H_eps, as a function of eps."""
@@ -99,7 +93,7 @@ def closed(step: Application) -> tuple[str, ...]:
     Several Gaussians are one.
     """
     claim = fact(step)
-    profile = closed_profile(claim.product)
+    profile = contours.closed_profile(claim.product)
     if profile is None:
         raise RefusedError("the rule takes one pair, once, Gaussian pairs, or a few bounded ones")
     step.budget.spend(len(claim.points) * profile_work(claim.product))

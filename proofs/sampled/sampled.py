@@ -13,20 +13,7 @@ from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.frozen import frozen
 from dpproof.proofs.core.pairs import Product
 from dpproof.proofs.core.verdict import openable
-from dpproof.proofs.pairs.pair import (
-    Moments,
-    Terms,
-    infinite_mass,
-    largest_of,
-    moments as pair_moments,
-    no_profile,
-    outcomes,
-    some_infinite,
-    swapped as swapped_pair,
-    terms,
-    unbounded,
-    unlisted,
-)
+from dpproof.proofs.pairs import pair
 from dpproof.proofs.sampled import tabulated
 from dpproof.proofs.sampled.table import EnclosedProfile, Table, read_beyond
 from dpproof.proofs.sums.contour import Line, closed_profile
@@ -69,16 +56,16 @@ class SampledPair(tabulated.TabulatedPair):
         """
         if self.direction is Direction.REPLACEMENT:
             return 0
-        count = outcomes(self.base)
+        count = pair.outcomes(self.base)
         return count + self._tells if count else 0
 
     @property
     def _tells(self) -> bool:
         """Return whether some base outcome has mass under Q alone, or, for addition, P alone."""
         removal = self.direction is Direction.REMOVAL
-        return any((swapped_pair(one) if removal else one).infinite for one, _ in self.base)
+        return any((pair.swapped(one) if removal else one).infinite for one, _ in self.base)
 
-    def terms(self) -> Terms:
+    def terms(self) -> pair.Terms:
         """Return the terms of every outcome of the base; proofs/theory/sampled.md, section 9.
 
         Removal: p (q + (1-q) e^{-l}) at log(1 + q(e^l - 1)), what only Q has times 1 - q at
@@ -86,15 +73,15 @@ class SampledPair(tabulated.TabulatedPair):
         only P has at -log(1 - q).
         """
         if not self.outcomes:
-            raise unlisted(self.describe())
-        q, base = ball(self.sampling_rate), terms(self.base)
+            raise pair.unlisted(self.describe())
+        q, base = ball(self.sampling_rate), pair.terms(self.base)
         kept = (1 - q).log()
         if self.direction is Direction.ADDITION:
             losses = [(-(q * (-x).expm1()).log1p(), p) for x, p in base.losses]
-            return Terms(losses + [(-kept, base.infinite)] * self._tells, arb(0))
-        other = _alone(tuple((swapped_pair(one), count) for one, count in self.base))
+            return pair.Terms(losses + [(-kept, base.infinite)] * self._tells, arb(0))
+        other = _alone(tuple((pair.swapped(one), count) for one, count in self.base))
         losses = [((q * x.expm1()).log1p(), p * (q + (1 - q) * (-x).exp())) for x, p in base.losses]
-        return Terms(losses + [(kept, (1 - q) * other)] * self._tells, q * base.infinite)
+        return pair.Terms(losses + [(kept, (1 - q) * other)] * self._tells, q * base.infinite)
 
     def largest(self) -> arb:
         """Return log(1 + q(e^l - 1)), l the base's largest; for addition -log(1 - q(1 - e^{-l})).
@@ -111,14 +98,14 @@ class SampledPair(tabulated.TabulatedPair):
 
     def _base_largest(self) -> arb:
         if any(one.infinite for one, _ in self.base):
-            raise unbounded("a base with infinite losses")
-        return sum((ball(largest_of(one)) * count for one, count in self.base), arb(0))
+            raise pair.unbounded("a base with infinite losses")
+        return sum((ball(pair.largest_of(one)) * count for one, count in self.base), arb(0))
 
-    def moments(self, witness: object) -> Table | Terms:
+    def moments(self, witness: object) -> Table | pair.Terms:
         """Return M of the witness's table, or, if it is null, of the pair's own listed losses."""
         return self.terms() if witness is None else tabulated.table_above(self, witness)
 
-    def moments_below(self, witness: object) -> Moments:
+    def moments_below(self, witness: object) -> pair.Moments:
         """Return M of a table below the pair, or, if the witness is null, of its listed losses."""
         return self.terms() if witness is None else tabulated.table_below(self, witness)
 
@@ -144,7 +131,7 @@ class SampledPair(tabulated.TabulatedPair):
         end = ball(table.span * max(table.masses, default=0)).nonnegative_part()
         size = (c * c.log() - (1 + c) * (1 + c).log() - c * (end.expm1() / q).log1p()).exp()
         for one, count in self.base:
-            (moment,) = pair_moments(one, None).along(beyond, arb(0), 1)
+            (moment,) = pair.moments(one, None).along(beyond, arb(0), 1)
             size *= moment.real**count
         tail = power * q * size / (c - power) + table.infinite
         return body.real + (1 + power) * (power * end).exp() * tail
@@ -163,7 +150,7 @@ class SampledPair(tabulated.TabulatedPair):
         if self.direction is Direction.REPLACEMENT:
             return self
         removal = self.direction is Direction.REMOVAL
-        base = tuple((swapped_pair(one), count) for one, count in self.base)
+        base = tuple((pair.swapped(one), count) for one, count in self.base)
         other = Direction.ADDITION if removal else Direction.REMOVAL
         return SampledPair(base, self.sampling_rate, other)
 
@@ -176,7 +163,7 @@ class SampledPair(tabulated.TabulatedPair):
         Raises:
             RefusedError: it is not.
         """
-        swapped = tuple((swapped_pair(one), count) for one, count in self.base)
+        swapped = tuple((pair.swapped(one), count) for one, count in self.base)
         if self.direction is Direction.REPLACEMENT and swapped != self.base:
             raise RefusedError("a base that is not its own swap says nothing of a replacement")
         return self.base
@@ -187,7 +174,7 @@ class SampledPair(tabulated.TabulatedPair):
             return [one.bound(self.base, [None] * len(self.base)) for one in lines]
         closed = closed_profile(self.base)
         if closed is None:
-            raise no_profile("a sampled pair whose base is a product")
+            raise pair.no_profile("a sampled pair whose base is a product")
         return [closed]
 
     def sampled(self, bases: list[tabulated.Profile]) -> Callable[[arb, int], arb]:
@@ -233,7 +220,7 @@ class SampledPair(tabulated.TabulatedPair):
 
 def _alone(base: Product) -> arb:
     """Return P(L = inf) of a product, 1 - prod (1 - p_i)^{n_i}."""
-    return some_infinite((1 - infinite_mass(one), count) for one, count in base)
+    return pair.some_infinite((1 - pair.infinite_mass(one), count) for one, count in base)
 
 
 def read_direction(value: object) -> Direction:

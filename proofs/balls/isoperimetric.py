@@ -114,8 +114,8 @@ def cells(listed: list[Piece]) -> list[Cell]:
     result = []
     for i, now in enumerate(listed):
         for later in listed[i:]:
-            low = _larger(now.start, None if later.start is None else later.start - 1)
-            high = _smaller(now.end, None if later.end is None else later.end - 1)
+            low = _farther(arb.max, now.start, None if later.start is None else later.start - 1)
+            high = _farther(arb.min, now.end, None if later.end is None else later.end - 1)
             if low is not None and high is not None and not low > high:
                 ends = [later.log_speed(x + 1) - now.log_speed(x) for x in (low, high)]
                 result.append(Cell(now, later, low, high, *ends))
@@ -156,15 +156,8 @@ def _meet(one: Line, other: Line) -> Fraction:
     return (other[0] - one[0]) / (_fall(other) - _fall(one))
 
 
-def _larger(one: arb | None, other: arb | None) -> arb | None:
-    """Return the larger of two lower ends, None standing for minus infinity."""
+def _farther(choose: Callable[[arb, arb], arb], one: arb | None, other: arb | None) -> arb | None:
+    """Return the larger of two lower ends, or the smaller of two upper ones; None is infinite."""
     if one is None or other is None:
         return other if one is None else one
-    return one.max(other)
-
-
-def _smaller(one: arb | None, other: arb | None) -> arb | None:
-    """Return the smaller of two upper ends, None standing for infinity."""
-    if one is None or other is None:
-        return other if one is None else one
-    return one.min(other)
+    return choose(one, other)

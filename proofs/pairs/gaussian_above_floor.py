@@ -8,14 +8,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import final
+from typing import ClassVar, final
 
 from flint import acb, arb
 
 from dpproof.proofs.core.arithmetic import ball, exact, normal_tail
 from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.frozen import frozen
-from dpproof.proofs.core.pairs import Pair
+from dpproof.proofs.core.pairs import GaussianPair, Pair
 from dpproof.proofs.pairs import pair as kinds
 from dpproof.proofs.pairs.quadrature import Integrand, Line, read_quadrature, sampled_ratio
 
@@ -35,32 +35,12 @@ class GaussianAboveFloor(kinds.LossPair, ABC):
 
     mu_squared: Fraction
 
+    weight: ClassVar[int]  # w, 1 with an atom at the floor or 2 without one
+
     @property
     @abstractmethod
     def lowest(self) -> Fraction:
         """Return the floor f, at or above 0."""
-
-    @property
-    @abstractmethod
-    def weight(self) -> int:
-        """Return w, 1 with an atom at the floor or 2 without one."""
-
-    @property
-    @final
-    def infinite(self) -> Fraction:
-        """Return 0: Q has a density on P's support."""
-        return Fraction(0)
-
-    @property
-    @final
-    def lattice(self) -> tuple[Fraction, Fraction] | None:
-        """Return None: the loss has a density above the floor."""
-        return None
-
-    @final
-    def largest(self) -> arb:
-        """Refuse: losses are unbounded."""
-        raise kinds.unbounded(self.describe())
 
     @final
     def moments(self, witness: object) -> kinds.Moments:
@@ -98,10 +78,7 @@ class GaussianAboveFloor(kinds.LossPair, ABC):
 
     def _gaussian(self, epsilon: arb) -> arb:
         """Return the profile of mu-GDP."""
-        mu = ball(self.mu_squared).sqrt()
-        return normal_tail(epsilon / mu - mu / 2) - epsilon.exp() * normal_tail(
-            epsilon / mu + mu / 2
-        )
+        return GaussianPair(self.mu_squared).profile(epsilon)
 
     def _atom(self) -> arb:
         """Return the mass at the floor."""
@@ -160,23 +137,13 @@ class FlooredGaussianPair(GaussianAboveFloor):
 
     mu_squared: Fraction
     floor: Fraction
+    weight: ClassVar[int] = 1
+    words: ClassVar[str] = "the floored Gaussian pair of mu^2 = {mu_squared} and floor {floor}"
 
     @property
     def lowest(self) -> Fraction:
         """Return the floor."""
         return self.floor
-
-    @property
-    def weight(self) -> int:
-        """Return 1."""
-        return 1
-
-    def describe(self) -> str:
-        """Name both parameters."""
-        return (
-            f"the floored Gaussian pair of mu^2 = {exact(self.mu_squared)} and floor "
-            f"{exact(self.floor)}"
-        )
 
 
 @frozen
@@ -184,20 +151,13 @@ class FoldedGaussianPair(GaussianAboveFloor):
     """The loss mu |N| + mu^2/2, which is G above mu^2/2 with twice the density."""
 
     mu_squared: Fraction
+    weight: ClassVar[int] = 2
+    words: ClassVar[str] = "the folded Gaussian pair of mu^2 = {mu_squared}"
 
     @property
     def lowest(self) -> Fraction:
         """Return mu^2/2."""
         return self.mu_squared / 2
-
-    @property
-    def weight(self) -> int:
-        """Return 2."""
-        return 2
-
-    def describe(self) -> str:
-        """Name mu."""
-        return f"the folded Gaussian pair of mu^2 = {exact(self.mu_squared)}"
 
 
 @frozen
@@ -258,6 +218,9 @@ class OppositeGaussiansPair(kinds.Reflected):
 
     mu_squared: Fraction
     sampling_rate: Fraction
+    words: ClassVar[str] = (
+        "opposite Gaussians with mu^2 = {mu_squared} sampled at rate {sampling_rate}"
+    )
 
     def moments(self, witness: object) -> kinds.Moments:
         """Return M by trapezoid rules on two lines, one for M and one for its decay."""
@@ -273,11 +236,6 @@ class OppositeGaussiansPair(kinds.Reflected):
         x = (epsilon / 2 + raised.asinh()) / mu
         unsampled = (1 - q) * epsilon.expm1() * normal_tail(x)
         return q * (normal_tail(x - mu) - epsilon.exp() * normal_tail(x + mu)) - unsampled
-
-    def describe(self) -> str:
-        """Return mu squared and the rate in words."""
-        shown = f"opposite Gaussians with mu^2 = {exact(self.mu_squared)}"
-        return f"{shown} sampled at rate {exact(self.sampling_rate)}"
 
 
 @frozen

@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from math import comb, isqrt
-from typing import Final, Protocol, TypeVar
+from typing import ClassVar, Final, Protocol, TypeVar
 
 from flint import acb, acb_mat, arb, arb_poly, ctx
 
 from dpproof.proofs.core import pairs
-from dpproof.proofs.core.arithmetic import Number, ball, exact
+from dpproof.proofs.core.arithmetic import Number, ball
 from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.frozen import frozen
 from dpproof.proofs.core.pairs import GaussianPair, LaplacePair, Pair, SubsampledGaussianPair
@@ -406,6 +406,7 @@ class DiscreteLaplacePair(Reflected):
 
     scale: Fraction
     shift: int
+    words: ClassVar[str] = "discrete Laplace of scale {scale} shifted by {shift}"
 
     @property
     def lattice(self) -> tuple[Fraction, Fraction] | None:
@@ -452,10 +453,6 @@ class DiscreteLaplacePair(Reflected):
         )
         return sum(gaps, arb(0))
 
-    def describe(self) -> str:
-        """Name scale and shift."""
-        return f"discrete Laplace of scale {exact(self.scale)} shifted by {self.shift}"
-
 
 @lru_cache(maxsize=8)
 def _laplace_terms(pair: DiscreteLaplacePair, precision: int) -> list[tuple[arb, arb]]:  # noqa: ARG001
@@ -478,6 +475,7 @@ class DiscreteGaussianPair(Reflected):
 
     sigma_squared: Fraction
     shift: int
+    words: ClassVar[str] = "discrete Gaussians of sigma^2 = {sigma_squared} shifted by {shift}"
 
     @property
     def lattice(self) -> tuple[Fraction, Fraction] | None:
@@ -509,11 +507,6 @@ class DiscreteGaussianPair(Reflected):
         t = epsilon.exp()
         gaps = (mass * (1 - t * ratio).nonnegative_part() for mass, ratio in terms)
         return sum(gaps, far * arb(0.5, 0.5))
-
-    def describe(self) -> str:
-        """Name variance and shift."""
-        variance = exact(self.sigma_squared)
-        return f"discrete Gaussians of sigma^2 = {variance} shifted by {self.shift}"
 
 
 def reach(pair: DiscreteGaussianPair, precision: int) -> int:
@@ -550,6 +543,7 @@ class LogisticPair(Reflected):
     """
 
     epsilon: Fraction
+    words: ClassVar[str] = "logistic variables {epsilon} apart"
 
     def largest(self) -> arb:
         """Return the largest loss, the pair's epsilon."""
@@ -574,7 +568,3 @@ class LogisticPair(Reflected):
         """Return (sqrt a - sqrt t)^2 / (a - 1), a = e^{epsilon of the pair}, t = e^epsilon <= a."""
         below = (-((epsilon - ball(self.epsilon)) / 2).expm1()).nonnegative_part()
         return -below * below / (-ball(self.epsilon)).expm1()
-
-    def describe(self) -> str:
-        """Name the distance."""
-        return f"logistic variables {exact(self.epsilon)} apart"

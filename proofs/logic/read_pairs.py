@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
+from functools import partial
 from typing import Final
 
 from dpproof.proofs.core.errors import RefusedError
@@ -17,7 +17,7 @@ from dpproof.proofs.pairs.shuffled_reports import ShuffledReportsPair
 from dpproof.proofs.sampled.allocated import AllocatedGaussianPair
 from dpproof.proofs.sampled.count_laws import read_scheme
 from dpproof.proofs.sampled.counted_gaussians import RELATIONS, CountedGaussiansPair
-from dpproof.proofs.sampled.sampled import Direction, SampledPair, read_direction
+from dpproof.proofs.sampled.sampled import SampledPair, read_direction
 
 
 def _counted_gaussians(fields: Fields, _language: Language) -> Pair:
@@ -45,14 +45,6 @@ def _categories(fields: Fields, name: str) -> int:
     return categories
 
 
-def _floor(fields: Fields, name: str) -> Fraction:
-    return fields.rational(name, least=0, most=MAX_FLOOR)
-
-
-def _direction(fields: Fields, name: str) -> Direction:
-    return read_direction(fields.take(name))
-
-
 _below_one: Final = domain("from 0 to below 1", lambda value: 0 <= value < 1)
 KINDS: Final[dict[str, Reader[Pair]]] = {
     **CORE_LANGUAGE.pairs,
@@ -69,7 +61,11 @@ KINDS: Final[dict[str, Reader[Pair]]] = {
         gaussian_above_floor.OppositeGaussiansPair, mu_squared=Fields.positive, sampling_rate=rate
     ),
     "counted-gaussians": _counted_gaussians,
-    "floored-gaussian": made_of(FlooredGaussianPair, mu_squared=Fields.positive, floor=_floor),
+    "floored-gaussian": made_of(
+        FlooredGaussianPair,
+        mu_squared=Fields.positive,
+        floor=partial(Fields.rational, least=0, most=MAX_FLOOR),
+    ),
     "folded-gaussian": made_of(FoldedGaussianPair, mu_squared=Fields.positive),
     "largest-of-gaussians": made_of(
         gaussian_above_floor.LargestOfGaussiansPair,
@@ -88,5 +84,10 @@ KINDS: Final[dict[str, Reader[Pair]]] = {
     "allocated-gaussian": made_of(
         AllocatedGaussianPair, mu_squared=Fields.positive, rounds=_several, removal=Fields.flag
     ),
-    "sampled": made_of(SampledPair, base=None, sampling_rate=rate, direction=_direction),
+    "sampled": made_of(
+        SampledPair,
+        base=None,
+        sampling_rate=rate,
+        direction=lambda fields, name: read_direction(fields.take(name)),
+    ),
 }

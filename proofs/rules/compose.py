@@ -13,10 +13,10 @@ from flint import ctx
 from dpproof.proofs.balls.arithmetic import exact_sum
 from dpproof.proofs.core.arithmetic import ball, show
 from dpproof.proofs.core.errors import RefusedError
-from dpproof.proofs.core.pairs import LaplacePair
-from dpproof.proofs.core.rule import ALONE, FIXED, FRESH, Application
+from dpproof.proofs.core.pairs import LaplacePair, Pair
+from dpproof.proofs.core.rule import ALONE, FIXED, FRESH, Application, Rule
 from dpproof.proofs.core.rules import both, compose_pair, composed, described, same_data
-from dpproof.proofs.core.statements import GDP, SYMMETRIC, ApproxDP, Claim, Pairs, Points, PureDP
+from dpproof.proofs.core.statements import GDP, SYMMETRIC, ApproxDP, C, Claim, Pairs, Points, PureDP
 from dpproof.proofs.core.verdict import openable
 from dpproof.proofs.limits import PRECISIONS, look_up_work, sum_of_rationals_work
 from dpproof.proofs.logic.statement import RDP, ZCDP, BoundedRange, MetricDP, Profile, TradeOff
@@ -246,11 +246,31 @@ def _worst(step: Application) -> Claim:
     return first
 
 
-def pure_dp(step: Application) -> tuple[str, ...]:
-    """Check binary randomised response. Source: arXiv:1905.02383, Proposition 2.5."""
-    epsilon = step.only(PureDP).epsilon
-    step.expect(both(RandomizedResponsePair(epsilon, 2, Fraction(0)) if epsilon else None))
-    return ()
+def implied(kind: type[C], conclude: Callable[[C], Claim]) -> Rule:
+    """Return the rule that the one premise, of this notion, implies what a function says."""
+
+    def check(step: Application) -> tuple[str, ...]:
+        step.expect(conclude(step.only(kind)))
+        return ()
+
+    return check
+
+
+def _pair_if(
+    pair: Callable[[Fraction], Pair],
+) -> Callable[[PureDP | BoundedRange | MetricDP], Pairs]:
+    """Return the pair of an epsilon, in both directions; of 0 that of two equal laws."""
+    return lambda one: both(of(one.epsilon) if one.epsilon else None)
+
+
+pure_dp: Final = implied(PureDP, _pair_if(lambda e: RandomizedResponsePair(e, 2, Fraction(0))))
+"""Binary randomised response. Source: arXiv:1905.02383, Proposition 2.5."""
+
+bounded_range: Final = implied(BoundedRange, _pair_if(LogisticPair))
+"""Two logistic distributions. Proof: proofs/theory/bounded_range.md."""
+
+metric_dp: Final = implied(MetricDP, _pair_if(LaplacePair))
+"""Two Laplace distributions of scale 1. Proof: proofs/theory/path.md, Theorem 1."""
 
 
 def approx_dp(step: Application) -> tuple[str, ...]:
@@ -262,20 +282,6 @@ def approx_dp(step: Application) -> tuple[str, ...]:
     if claim.epsilon > 0 and claim.delta < 1:
         pair = RandomizedResponsePair(claim.epsilon, 2, claim.delta)
     step.expect(both(pair or told_with(claim.delta) if claim.epsilon or claim.delta else None))
-    return ()
-
-
-def bounded_range(step: Application) -> tuple[str, ...]:
-    """Check two logistic distributions. Proof: proofs/theory/bounded_range.md."""
-    epsilon = step.only(BoundedRange).epsilon
-    step.expect(both(LogisticPair(epsilon) if epsilon else None))
-    return ()
-
-
-def metric_dp(step: Application) -> tuple[str, ...]:
-    """Check two Laplace distributions of scale 1. Proof: proofs/theory/path.md, Theorem 1."""
-    epsilon = step.only(MetricDP).epsilon
-    step.expect(both(LaplacePair(epsilon) if epsilon else None))
     return ()
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import partial
 from itertools import pairwise
+from typing import Final
 
 from flint import arb
 
@@ -20,7 +21,8 @@ from dpproof.proofs.core.rules import directions, split
 from dpproof.proofs.core.statements import GDP, ApproxDP, Pairs, Points, Power, PureDP
 from dpproof.proofs.limits import PER_COMPARISON
 from dpproof.proofs.logic.statement import RDP, ZCDP, BoundedRange, MetricDP, Profile, TradeOff
-from dpproof.proofs.rules.compose import certainly_below, divergence, divergences, look_up, lowest
+from dpproof.proofs.rules import compose
+from dpproof.proofs.rules.compose import divergence, divergences, implied, look_up, lowest
 from dpproof.proofs.rules.hockey_stick import finite_moment, largest_loss
 from dpproof.proofs.rules.prices import spend
 
@@ -42,10 +44,20 @@ def total_variation(divergence: arb) -> arb:
     return (divergence / 2).sqrt().min((-(-divergence).expm1()).sqrt())
 
 
-def pure_to_approx(step: Application) -> tuple[str, ...]:
-    """Check that epsilon-DP is (epsilon, 0)-DP, by definition."""
-    step.expect(ApproxDP(step.only(PureDP).epsilon, Fraction(0)))
-    return ()
+pure_to_approx: Final = implied(PureDP, lambda one: ApproxDP(one.epsilon, Fraction(0)))
+"""Epsilon-DP is (epsilon, 0)-DP, by definition."""
+
+bounded_range_to_pure: Final = implied(BoundedRange, lambda one: PureDP(one.epsilon))
+"""The loss is at most epsilon, as a range of epsilon holds 0. Source: arXiv:1905.04273."""
+
+metric_to_pure: Final = implied(MetricDP, lambda one: PureDP(one.epsilon))
+"""Pure DP from metric DP: the ends of a path are at distance 1."""
+
+pure_to_bounded_range: Final = implied(PureDP, lambda one: BoundedRange(2 * one.epsilon))
+"""A bounded range: a loss in [-epsilon, epsilon] has range 2 epsilon."""
+
+gdp_to_zcdp: Final = implied(GDP, lambda one: ZCDP(one.mu_squared / 2))
+"""ZCDP with rho = mu^2/2. Source: Mironov (arXiv:1702.07476), Proposition 7."""
 
 
 def approx_to_pure(step: Application) -> tuple[str, ...]:
@@ -54,27 +66,6 @@ def approx_to_pure(step: Application) -> tuple[str, ...]:
     if claim.delta:
         raise RefusedError("delta is above 0")
     step.expect(PureDP(claim.epsilon))
-    return ()
-
-
-def bounded_range_to_pure(step: Application) -> tuple[str, ...]:
-    """Check that the loss is at most epsilon, as a range of epsilon holds 0.
-
-    Source: arXiv:1905.04273.
-    """
-    step.expect(PureDP(step.only(BoundedRange).epsilon))
-    return ()
-
-
-def metric_to_pure(step: Application) -> tuple[str, ...]:
-    """Check pure DP from metric DP: the ends of a path are at distance 1."""
-    step.expect(PureDP(step.only(MetricDP).epsilon))
-    return ()
-
-
-def pure_to_bounded_range(step: Application) -> tuple[str, ...]:
-    """Check a bounded range: a loss in [-epsilon, epsilon] has range 2 epsilon."""
-    step.expect(BoundedRange(2 * step.only(PureDP).epsilon))
     return ()
 
 
@@ -110,12 +101,6 @@ def bounded_range_to_rdp(step: Application) -> tuple[str, ...]:
         if value < min(epsilon, epsilon * epsilon * order / 8):
             ends = partial(_both_ends, epsilon, order)
             require_at_most(ends, partial(ball, value), f"the divergence at order {order}")
-    return ()
-
-
-def gdp_to_zcdp(step: Application) -> tuple[str, ...]:
-    """Check zCDP with rho = mu^2/2. Source: Mironov (arXiv:1702.07476), Proposition 7."""
-    step.expect(ZCDP(step.only(GDP).mu_squared / 2))
     return ()
 
 
@@ -175,7 +160,7 @@ def profile_to_trade_off(step: Application) -> tuple[str, ...]:
     step.budget.spend(PER_COMPARISON * (len(profile_points) + 2 * len(curve)))
     for (left, high), (right, low) in pairwise(curve):
         slope = (high - low) / (right - left)
-        if not slope or not certainly_below(profile_points, slope, 1 - high - slope * left):
+        if not slope or not compose.certainly_below(profile_points, slope, 1 - high - slope * left):
             raise RefusedError("an edge is not below every trade-off with this profile")
     return ()
 

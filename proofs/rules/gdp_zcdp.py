@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import partial
 from itertools import pairwise
-from typing import Final, TypeVar
+from typing import Final
 
 from flint import arb
 
@@ -19,7 +19,7 @@ from dpproof.proofs.core.fields import Fields
 from dpproof.proofs.core.pairs import GaussianPair, LaplacePair, Pair, Product
 from dpproof.proofs.core.rule import Application, Rule
 from dpproof.proofs.core.rules import directions
-from dpproof.proofs.core.statements import GDP, ApproxDP, Claim, Pairs, Points, PureDP, merged
+from dpproof.proofs.core.statements import GDP, ApproxDP, C, Claim, Pairs, Points, PureDP, merged
 from dpproof.proofs.limits import MAX_CHAIN, sum_of_rationals_work
 from dpproof.proofs.logic.statement import RDP, ZCDP, BoundedRange, MetricDP, Profile, TradeOff
 from dpproof.proofs.pairs import pair as kinds
@@ -259,9 +259,6 @@ def _by_losses(pair: Pair, last: Fraction) -> arb:
     return (pure * (pure / 2).tanh()).min(ball(kinds.largest_of(pair)) / ball(last + 1))
 
 
-C = TypeVar("C")
-
-
 def _chained(kind: type[C], along: Callable[[C, int], Claim]) -> Rule:
     """Return the rule that a claim becomes this one along a chain of ``size`` steps."""
 
@@ -325,18 +322,15 @@ def rdp(step: Application) -> tuple[str, ...]:
         bits = size * (order.numerator.bit_length() + 2 * size.bit_length())
         step.budget.spend(sum_of_rationals_work(size, bits + longest(claim.points)))
     curve = divergences(claim.points)
-    chained = tuple((order, _chain(curve, order, size)) for order, _ in points)
+    chained = tuple(
+        (a, exact_sum(size * a / (size * a - j) * curve(size * a - j) for j in range(size)))
+        for a, _ in points
+    )
     step.budget.spend(len(points) * look_up(chained))
     least = divergences(chained)
     if any(value < least(order) for order, value in points):
         raise RefusedError("a listed divergence is below what is known")
     return ()
-
-
-def _chain(curve: Callable[[Fraction], Fraction], order: Fraction, size: int) -> Fraction:
-    """Return R_k(a), the sum, at one order."""
-    top = size * order
-    return exact_sum(top / (top - j) * curve(top - j) for j in range(size))
 
 
 def pair(step: Application) -> tuple[str, ...]:

@@ -348,7 +348,8 @@ def _known(step: Application, product: Product, places: list[Fraction]) -> _Know
         fact = premise.claim
         if not isinstance(fact, HockeyStick | AtLeast):
             raise RefusedError("the rule takes bounds of a hockey-stick divergence")
-        about = [side for side, one in ((True, product), (False, swapped)) if _same(one, fact)]
+        sides = ((True, product), (False, swapped))
+        about = [side for side, one in sides if dict(one) == dict(fact.product)]
         if not about:
             raise RefusedError("the rule takes bounds of this product's divergence, or its swap's")
         for side in about:
@@ -360,10 +361,6 @@ def _known(step: Application, product: Product, places: list[Fraction]) -> _Know
         raise RefusedError("the rule takes a bound from above at each of the three epsilons")
     least = [low[x >= 0].get(abs(x), Fraction(0)) for x in places]
     return _Known(places, least, [high[x >= 0][abs(x)] for x in places])
-
-
-def _same(product: Product, fact: HockeyStick | AtLeast) -> bool:
-    return dict(product) == dict(fact.product)
 
 
 _BITS: Final = 256  # A unit of mass is 2^-256.

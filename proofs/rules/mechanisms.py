@@ -93,16 +93,19 @@ def discrete_gaussian(step: Application) -> tuple[str, ...]:
     """
     step.axiom()
     variance = step.witness.positive("sigma") ** 2
+    shift, copies, moved = _shifts(step)
+    step.expect(both(DiscreteGaussianPair(variance, shift), copies))
+    return adds(step, _discrete_gaussian(variance), moved, "whole ")
+
+
+def _shifts(step: Application) -> tuple[int, int, str]:
+    """Return which shift of integer noise dominates, how often, and the sensitivity in words."""
     units, norm = step.witness.whole("units"), step.witness.words("norm")
     if norm == "L1":
-        step.expect(both(DiscreteGaussianPair(variance, units)))
-    elif norm == "L2" and units <= 3:
-        step.expect(both(DiscreteGaussianPair(variance, 1), units))
-    else:
+        return units, 1, f"{units} in L1 norm"
+    if norm != "L2" or units > 3:
         raise RefusedError("the rule wants norm L1, or L2 with a squared sensitivity of at most 3")
-    noise = _discrete_gaussian(variance)
-    moved = f"{units} in squared L2 norm" if norm == "L2" else f"{units} in L1 norm"
-    return adds(step, noise, moved, "whole ")
+    return 1, units, f"{units} in squared L2 norm"
 
 
 def discrete_gaussian_zcdp(step: Application) -> tuple[str, ...]:
@@ -225,13 +228,9 @@ def skellam(step: Application) -> tuple[str, ...]:
     shift at its corners is above it everywhere. Source: docs/shift-lemma.md, Corollaries 1 and 2.
     """
     step.axiom()
-    variance = step.witness.positive("variance")
-    units, norm = step.witness.whole("units"), step.witness.words("norm")
-    if not (norm == "L1" or (norm == "L2" and units <= 3)):
-        raise RefusedError("the rule wants norm L1, or L2 with a squared sensitivity of at most 3")
-    if variance > MAX_VARIANCE or units > MAX_SHIFT:
+    variance, (shift, copies, moved) = step.witness.positive("variance"), _shifts(step)
+    if variance > MAX_VARIANCE or shift > MAX_SHIFT:
         raise RefusedError("the rule wants smaller numbers")
-    shift, copies = (units, 1) if norm == "L1" else (1, units)
     claim = step.concludes(Pairs)
     for product in dict.fromkeys((claim.forward, claim.backward)):
         _compare(step, copied(product, copies), variance, shift)
@@ -239,7 +238,6 @@ def skellam(step: Application) -> tuple[str, ...]:
         f"Skellam noise of variance {exact(variance)}, the difference of two independent Poisson "
         "variables of one mean"
     )
-    moved = f"{units} in squared L2 norm" if norm == "L2" else f"{units} in L1 norm"
     return adds(step, noise, moved, "whole ")
 
 

@@ -115,7 +115,8 @@ def _table_making(pair: TabulatedPair, table: Hint) -> int:
         own = ((pair, 1),)
         return 2 * profile_making(own) + limits.table_work(table.size, profile_work(own), ())
     if table.lines:
-        base = sum(_line(pair.base, nodes) for nodes in table.lines)
+        both = ((one, count, n) for n in table.lines for one, count in pair.base)
+        base = sum(_moments(one, count, None, nodes + 2) for one, count, nodes in both)
         return base + limits.table_work(table.size, 0, table.lines)
     once = profile_making(pair.base) + profile_making(pair.swapped().base)
     return once + limits.table_work(table.size, profile_work(pair.base), ())
@@ -136,11 +137,6 @@ def _allocated_side(pair: AllocatedGaussianPair, side: Side) -> int:
         work += allocated_line(pair, line.nodes) + limits.table_work(served, 0, (line.nodes,))
         left -= served
     return work
-
-
-def _line(base: pairs.Product, nodes: int) -> int:
-    """Return the work of a line of a base whose pairs have formulas."""
-    return sum(_moments(one, count, None, nodes + 2) for one, count in base)
 
 
 def _moments(pair: pairs.Pair, count: int, hint: object, nodes: int) -> int:

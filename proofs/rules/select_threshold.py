@@ -181,7 +181,11 @@ def _rectangle(runs: Runs, best: Cell, worst: Cell) -> Iterator[Line]:
     a = best.p[0] + worst.p[0], min(best.p[1] + worst.p[1], Fraction(1))
     length, first = ball(a[1] - a[0]), a[0]
     none = [runs.phi(0, ball(1 - one)) for one in a]
-    made = [_mean_runs_made(runs, ball(one), left) for one, left in zip(a, none, strict=True)]
+    # g, the mean number of runs that are made
+    made = [
+        (1 - left) / ball(one) if one else runs.phi(1, arb(1))
+        for one, left in zip(a, none, strict=True)
+    ]
     fall, lost = (made[0] - made[1]) / length, (none[0] - none[1]) / length
     bent = fall * ball(best.p[1] - best.p[0]) ** 2 / 4
     start, end = (y + s for y, s in zip(best.q, worst.q, strict=True))
@@ -210,11 +214,6 @@ def _usable_mass(b: arb) -> arb:
     Heuristic: a tangent is sound at any such place.
     """
     return b.mid().max(ball(_LEAST)).min(1)
-
-
-def _mean_runs_made(runs: Runs, a: arb, none: arb) -> arb:
-    """Return g(a), the mean number of runs that are made."""
-    return (1 - none) / a if a > 0 else runs.phi(1, arb(1))
 
 
 def _line(gain: arb, cost: arb) -> Line:

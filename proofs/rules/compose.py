@@ -256,9 +256,7 @@ def implied(kind: type[C], conclude: Callable[[C], Claim]) -> Rule:
     return check
 
 
-def _pair_if(
-    pair: Callable[[Fraction], Pair],
-) -> Callable[[PureDP | BoundedRange | MetricDP], Pairs]:
+def _pair_if(of: Callable[[Fraction], Pair]) -> Callable[[PureDP | BoundedRange | MetricDP], Pairs]:
     """Return the pair of an epsilon, in both directions; of 0 that of two equal laws."""
     return lambda one: both(of(one.epsilon) if one.epsilon else None)
 

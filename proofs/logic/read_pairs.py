@@ -12,8 +12,12 @@ from dpproof.proofs.core.statements import CORE_LANGUAGE, Language, Reader, doma
 from dpproof.proofs.pairs import gaussian_above_floor
 from dpproof.proofs.pairs.finite import FinitePair, RandomizedResponsePair
 from dpproof.proofs.pairs.gaussian_above_floor import FlooredGaussianPair, FoldedGaussianPair
-from dpproof.proofs.pairs.pair import DiscreteGaussianPair, DiscreteLaplacePair, LogisticPair
-from dpproof.proofs.pairs.shuffled_reports import ShuffledReportsPair
+from dpproof.proofs.pairs.pair import (
+    DiscreteGaussianPair,
+    DiscreteLaplacePair,
+    LogisticPair,
+    ShuffledReportsPair,
+)
 from dpproof.proofs.sampled.allocated import AllocatedGaussianPair
 from dpproof.proofs.sampled.count_laws import read_scheme
 from dpproof.proofs.sampled.counted_gaussians import RELATIONS, CountedGaussiansPair

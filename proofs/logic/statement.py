@@ -14,7 +14,6 @@ from dpproof.proofs.core.frozen import frozen
 from dpproof.proofs.core.pairs import Product, product_words
 from dpproof.proofs.core.statements import CORE_LANGUAGE, RATES, Claim, Points, made_of, nonnegative
 from dpproof.proofs.fields import points
-from dpproof.proofs.logic.lower_ends import PowerAtLeast, RenyiAtLeast
 from dpproof.proofs.logic.read_pairs import KINDS
 
 
@@ -81,6 +80,31 @@ class AtLeast(Claim):
         less = f"({exact(self.epsilon)}, less)-DP"
         said = f"{what} at least {exact(self.delta)}: two such outputs are not {less}"
         return said if self.epsilon else f"{said}, and the advantage of attacks is no less"
+
+
+@frozen
+class PowerAtLeast(Claim):
+    """Some test T has Q(T) <= false_positive_rate and P(T) >= true_positive_rate: a fact."""
+
+    product: Product
+    false_positive_rate: Fraction
+    true_positive_rate: Fraction
+    fact: ClassVar[bool] = True
+    words: ClassVar[str] = (
+        "a test of {product} with a true-positive rate of at least {true_positive_rate} at a "
+        "false-positive rate of {false_positive_rate}"
+    )
+
+
+@frozen
+class RenyiAtLeast(Claim):
+    """The Renyi divergence of P from Q at one order > 1 is at least the value: a fact."""
+
+    product: Product
+    order: Fraction
+    value: Fraction
+    fact: ClassVar[bool] = True
+    words: ClassVar[str] = "Renyi divergence of order {order} of {product} at least {value}"
 
 
 def _heights(fields: Fields, name: str) -> Points:

@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from math import comb, isqrt
-from typing import ClassVar, Final, Protocol, TypeVar
+from typing import ClassVar, Final, Never, Protocol, TypeVar
 
 from flint import acb, acb_mat, arb, arb_poly, ctx
 
 from dpproof.proofs.core import pairs
-from dpproof.proofs.core.arithmetic import Number, ball
+from dpproof.proofs.core.arithmetic import Number, ball, exact
 from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.frozen import frozen
 from dpproof.proofs.core.pairs import GaussianPair, LaplacePair, Pair, SubsampledGaussianPair
@@ -568,3 +568,42 @@ class LogisticPair(Reflected):
         """Return (sqrt a - sqrt t)^2 / (a - 1), a = e^{epsilon of the pair}, t = e^epsilon <= a."""
         below = (-((epsilon - ball(self.epsilon)) / 2).expm1()).nonnegative_part()
         return -below * below / (-ball(self.epsilon)).expm1()
+
+
+@frozen
+class ShuffledReportsPair(LossPair):
+    """Counts of reports of a record's two categories, or clones of two reports."""
+
+    epsilon: Fraction  # of each report
+    categories: int  # of randomised response; 0 for clones
+    records: int  # the number of reports
+    removal: bool  # of two categories whether all others have the second; else the first
+
+    def moments(self, witness: object) -> Never:  # noqa: ARG002  # of none
+        """Refuse: no rule reads them."""
+        raise no_profile(self.describe())
+
+    def profile(self, epsilon: arb) -> Never:  # noqa: ARG002  # at none
+        """Refuse: it has no formula here."""
+        raise no_profile(self.describe())
+
+    def swapped(self) -> ShuffledReportsPair:
+        """Return the pair (Q, P): of two categories, each takes the other's place."""
+        removal = self.removal is (self.categories != 2)
+        return ShuffledReportsPair(self.epsilon, self.categories, self.records, removal)
+
+    def describe(self) -> str:
+        """Name the two laws."""
+        epsilon = exact(self.epsilon)
+        if not self.categories:
+            return (
+                f"a number C of successes in {self.records - 1} trials of probability "
+                f"e^-{epsilon}; beside it Binomial(C, 1/2) plus a bit, which is 1 with "
+                f"probability 1/(1 + e^-{epsilon}) under P and 1/(1 + e^{epsilon}) under Q"
+            )
+        others = "a third" if self.categories > 2 else "the second" if self.removal else "the first"
+        return (
+            f"how many of {self.records} reports by randomised response at epsilon {epsilon} on "
+            f"{self.categories} categories are of the first and of the second; one record is in "
+            f"the first under P and in the second under Q, all others in {others}"
+        )

@@ -28,8 +28,7 @@ from dpproof.proofs.pairs.pair import Moments, largest_of, lattice_of, moments a
 from dpproof.proofs.rules.prices import allocated_line, profile_making, profile_work, spend
 from dpproof.proofs.sampled.allocated import AllocatedGaussianPair
 from dpproof.proofs.sampled.sampled import SampledPair
-from dpproof.proofs.sampled.table import read_table
-from dpproof.proofs.sampled.tabulated import TabulatedPair
+from dpproof.proofs.sampled.table import TabulatedPair, read_table
 from dpproof.proofs.sums import contour as contours
 from dpproof.proofs.sums.contour import moments, on_circle, outside, read_line, total
 

@@ -34,8 +34,7 @@ from dpproof.proofs.core.pairs import GaussianPair, LaplacePair, Pair, Product
 from dpproof.proofs.core.rule import Application
 from dpproof.proofs.core.statements import HockeyStick, merged
 from dpproof.proofs.fields import wholes
-from dpproof.proofs.logic.lower_ends import PowerAtLeast, RenyiAtLeast
-from dpproof.proofs.logic.statement import AtLeast
+from dpproof.proofs.logic.statement import AtLeast, PowerAtLeast, RenyiAtLeast
 from dpproof.proofs.pairs import gaussian_above_floor, pair as kinds
 from dpproof.proofs.pairs.finite import FinitePair, RandomizedResponsePair
 from dpproof.proofs.pairs.gaussian_above_floor import FlooredGaussianPair, LargestOfGaussiansPair
@@ -44,7 +43,7 @@ from dpproof.proofs.rules.prices import allocated_line, profile_making, profile_
 from dpproof.proofs.sampled.allocated import AllocatedGaussianPair
 from dpproof.proofs.sampled.counted_gaussians import CountedGaussiansPair
 from dpproof.proofs.sampled.sampled import Direction, SampledPair
-from dpproof.proofs.sampled.tabulated import TabulatedPair
+from dpproof.proofs.sampled.table import TabulatedPair
 from dpproof.proofs.sums.contour import Line, closed_profile, read_line, total
 
 EXACT: Final = (

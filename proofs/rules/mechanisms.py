@@ -13,7 +13,7 @@ from flint import arb, fmpq, fmpq_mat
 
 from dpproof.proofs import limits
 from dpproof.proofs.balls.arithmetic import each_precision, exact_sum
-from dpproof.proofs.balls.skellam import reach, shifted
+from dpproof.proofs.balls.integer_laws import reach, shifted
 from dpproof.proofs.core.arithmetic import ball, exact, normal_tail, require_at_most, show
 from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.pairs import GaussianPair, LaplacePair, Pair

@@ -16,8 +16,7 @@ from dpproof.proofs.pairs.finite import FinitePair, RandomizedResponsePair
 from dpproof.proofs.sampled.allocated import AllocatedGaussianPair
 from dpproof.proofs.sampled.counted_gaussians import CountedGaussiansPair
 from dpproof.proofs.sampled.sampled import SampledPair
-from dpproof.proofs.sampled.table import Hint, Side, read_beyond, read_table
-from dpproof.proofs.sampled.tabulated import TABLES, TabulatedPair
+from dpproof.proofs.sampled.table import TABLES, Hint, Side, TabulatedPair, read_beyond, read_table
 from dpproof.proofs.sums.lattice import cells, making_work as lattice_making_work
 from dpproof.proofs.sums.residues import making_work, value_work
 

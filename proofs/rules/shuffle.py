@@ -13,7 +13,7 @@ from typing import Final
 
 from flint import arb, ctx
 
-from dpproof.proofs.balls.binomial import Counts, counts_work
+from dpproof.proofs.balls.integer_laws import Counts, counts_work
 from dpproof.proofs.core.arithmetic import ball, exact, require_at_most
 from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.frozen import frozen
@@ -24,8 +24,7 @@ from dpproof.proofs.core.statements import Pairs, PureDP, rate
 from dpproof.proofs.limits import LAYER, MAX_LAYERS, MAX_REPORTS
 from dpproof.proofs.logic.statement import AtLeast
 from dpproof.proofs.pairs.gaussian_above_floor import OppositeGaussiansPair
-from dpproof.proofs.pairs.pair import swapped
-from dpproof.proofs.pairs.shuffled_reports import ShuffledReportsPair
+from dpproof.proofs.pairs.pair import ShuffledReportsPair, swapped
 from dpproof.proofs.rules.finite_pair import alone, require_both_above
 from dpproof.proofs.sampled.allocated import AllocatedGaussianPair
 from dpproof.proofs.sampled.count_laws import read_scheme

@@ -14,8 +14,7 @@ from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.frozen import frozen
 from dpproof.proofs.pairs.gaussian_above_floor import LargestOfGaussiansPair
 from dpproof.proofs.pairs.pair import no_profile
-from dpproof.proofs.sampled.table import EnclosedProfile
-from dpproof.proofs.sampled.tabulated import TabulatedPair
+from dpproof.proofs.sampled.table import EnclosedProfile, TabulatedPair
 from dpproof.proofs.sums.contour import Line, on_circle
 
 _MORE_BITS: Final = 64  # for powers of phi; enclosures are sound with any number

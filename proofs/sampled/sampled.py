@@ -14,7 +14,7 @@ from dpproof.proofs.core.frozen import frozen
 from dpproof.proofs.core.pairs import Product
 from dpproof.proofs.core.verdict import openable
 from dpproof.proofs.pairs import pair
-from dpproof.proofs.sampled import tabulated
+from dpproof.proofs.sampled import table as tables
 from dpproof.proofs.sampled.table import EnclosedProfile, Table, read_beyond
 from dpproof.proofs.sums.contour import Line, closed_profile
 
@@ -28,7 +28,7 @@ class Direction(Enum):
 
 
 @frozen
-class SampledPair(tabulated.TabulatedPair):
+class SampledPair(tables.TabulatedPair):
     """((1-q)Q + qP, Q) for removal, (P, (1-q)P + qQ) for addition; for replacement the largest
     pair with H_t <= q H_{1+(t-1)/q}(P|Q) for t >= 1 and the same for the swapped pair.
 
@@ -103,11 +103,11 @@ class SampledPair(tabulated.TabulatedPair):
 
     def moments(self, witness: object) -> Table | pair.Terms:
         """Return M of the witness's table, or, if it is null, of the pair's own listed losses."""
-        return self.terms() if witness is None else tabulated.table_above(self, witness)
+        return self.terms() if witness is None else tables.table_above(self, witness)
 
     def moments_below(self, witness: object) -> pair.Moments:
         """Return M of a table below the pair, or, if the witness is null, of its listed losses."""
-        return self.terms() if witness is None else tabulated.table_below(self, witness)
+        return self.terms() if witness is None else tables.table_below(self, witness)
 
     def moment(self, witness: object, s: Fraction) -> arb:
         """Bound E_P[e^{sL}] from above at one s > 0; proofs/theory/sampled.md, section 6.
@@ -119,8 +119,8 @@ class SampledPair(tabulated.TabulatedPair):
             (exact,) = self.terms().along(s, arb(0), 1)
             return exact.real
         beyond, hint = read_beyond(witness)
-        with ctx.workprec(ctx.prec + tabulated.MORE_BITS):
-            table = tabulated.table_above(self, hint)
+        with ctx.workprec(ctx.prec + tables.MORE_BITS):
+            table = tables.table_above(self, hint)
         power = ball(s)
         (body,) = table.along(s, arb(0), 1)
         if table.infinite.is_zero():
@@ -140,7 +140,7 @@ class SampledPair(tabulated.TabulatedPair):
         """Return H_eps, if the base has a closed profile."""
         return self.profile_at()(epsilon)
 
-    def profile_at(self) -> tabulated.Profile:
+    def profile_at(self) -> tables.Profile:
         """Return the profile as a function; what all values share is computed once."""
         profile = self.sampled(self.bases(()))
         return lambda epsilon: profile(epsilon, 0)
@@ -168,7 +168,7 @@ class SampledPair(tabulated.TabulatedPair):
             raise RefusedError("a base that is not its own swap says nothing of a replacement")
         return self.base
 
-    def bases(self, lines: Sequence[Line]) -> list[tabulated.Profile]:
+    def bases(self, lines: Sequence[Line]) -> list[tables.Profile]:
         """Return a bound of the base's profile for each line; without lines, its closed form."""
         if lines:
             return [one.bound(self.base, [None] * len(self.base)) for one in lines]
@@ -177,7 +177,7 @@ class SampledPair(tabulated.TabulatedPair):
             raise pair.no_profile("a sampled pair whose base is a product")
         return [closed]
 
-    def sampled(self, bases: list[tabulated.Profile]) -> Callable[[arb, int], arb]:
+    def sampled(self, bases: list[tables.Profile]) -> Callable[[arb, int], arb]:
         """Return a bound of the profile at epsilon >= 0, by one of the base's; t = e^epsilon.
 
         Removal and replacement: q H_a(P|Q), a = 1 + (t-1)/q. Addition: r H_{qt/r}(P|Q),

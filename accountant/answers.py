@@ -15,28 +15,17 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from dpproof.accountant import ranges
 from dpproof.accountant.arithmetic.crossing import crossings
 from dpproof.accountant.arithmetic.enclosure import Reals, log_down, log_up
 from dpproof.accountant.bound import Bound
-from dpproof.accountant.engine import (
-    profile,
-    renyi as divergence,
-    trade_off,
-    trade_off as gaussian_dp,
-)
+from dpproof.accountant.engine import profile, renyi as divergence, trade_off
 from dpproof.accountant.engine.profile import deltas
 from dpproof.accountant.engine.quick_bounds import certainly_below, epsilon_is_zero
 from dpproof.accountant.errors import NotCertified
 from dpproof.accountant.pairs.cut_gaussian import cut
 from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.accountant.pairs.product import Product
-from dpproof.accountant.ranges import (
-    ComposedRangePair,
-    composed_alone,
-    range_divergence,
-    ranges_apart,
-    smallest_range_rho,
-)
 from dpproof.accountant.selection.selected_pair import SelectedPair
 from dpproof.accountant.selection.thresholded_pair import ThresholdedPair
 from dpproof.accountant.subsampling.allocated import SMALL, AllocatedGaussianPair, distant
@@ -54,7 +43,7 @@ _VAGUE = 1e-2  # Width of a power by one order from which tables are asked, too.
 _TABULATED = 1e-100
 _ORDERS = (1.0 + 1e-6, 2.0, 16.0)  # At which rho is bounded from below. Heuristic.
 Alone = (
-    ComposedRangePair
+    ranges.ComposedRangePair
     | SelectedPair
     | ThresholdedPair
     | SubsampledPair
@@ -124,9 +113,9 @@ def renyi(product: Product, order: float) -> Bound:
     if low != high:
         upper = min(renyi(high, order).upper, _zcdp(product) * order)
         return Bound(renyi(low, order).lower, upper)
-    lengths, rest = ranges_apart(product)
+    lengths, rest = ranges.ranges_apart(product)
     divergences = [(1, divergence.renyi(rest, order))] if rest.factors or not lengths else []
-    return _summed(divergences + [(n, range_divergence(one, order)) for one, n in lengths])
+    return _summed(divergences + [(n, ranges.range_divergence(one, order)) for one, n in lengths])
 
 
 def smallest_rho(product: Product, least: float = 0.0) -> Bound:
@@ -138,10 +127,10 @@ def smallest_rho(product: Product, least: float = 0.0) -> Bound:
     if low != high:
         lower, upper = smallest_rho(low, least).lower, smallest_rho(high, least).upper
         return Bound(lower, min(upper, _zcdp(product)))
-    lengths, rest = ranges_apart(product)
+    lengths, rest = ranges.ranges_apart(product)
     known = 0.0 if lengths else least
     rhos = [(1, divergence.smallest_rho(rest, known))] if rest.factors or not lengths else []
-    total = _summed(rhos + [(n, smallest_range_rho(one)) for one, n in lengths])
+    total = _summed(rhos + [(n, ranges.smallest_range_rho(one)) for one, n in lengths])
     if len(rhos) + len(lengths) == 1:
         return total
     least = max(renyi(product, order).lower / order for order in _ORDERS) * (1 - 1e-15)
@@ -343,7 +332,7 @@ def _laws(product: Product) -> Counter[object]:
 
 def smallest_mu(product: Product, smallest_delta: float = 0.0) -> Bound:
     """Return the smallest mu whose profile covers that of one direction above a delta."""
-    return gaussian_dp.smallest_mu(_paired(product, smallest_delta), smallest_delta)
+    return trade_off.smallest_mu(_paired(product, smallest_delta), smallest_delta)
 
 
 def larger_mu(forward: Product, backward: Product, smallest_delta: float) -> Bound:
@@ -351,13 +340,13 @@ def larger_mu(forward: Product, backward: Product, smallest_delta: float) -> Bou
     if all(epsilon_is_zero(one, smallest_delta) for one in (forward, backward)):
         return Bound.exactly(0.0)
     first, second = (_paired(one, smallest_delta) for one in (forward, backward))
-    answer = gaussian_dp.larger_mu(first, second, smallest_delta)
+    answer = trade_off.larger_mu(first, second, smallest_delta)
     if answer.relative_width <= _WIDE or smallest_delta == 0.0:
         return answer
     cuts = cut(first, smallest_delta, rare=True), cut(second, smallest_delta, rare=True)
     if cuts != (first, second):
         with contextlib.suppress(NotCertified):
-            answer = answer.meet(gaussian_dp.larger_mu(*cuts, smallest_delta))
+            answer = answer.meet(trade_off.larger_mu(*cuts, smallest_delta))
     return answer
 
 
@@ -369,7 +358,7 @@ def _paired(product: Product, delta: float | None = None) -> Product:
 
 def _alone(product: Product) -> Alone | None:
     """Return what a product alone is if it answers without sums over K, else None."""
-    composed = composed_alone(product)
+    composed = ranges.composed_alone(product)
     if composed is not None:
         return composed
     pair = profile.closed_form(product)

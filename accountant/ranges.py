@@ -23,16 +23,9 @@ from typing import ClassVar, Final, final
 import numpy as np
 from numpy.typing import NDArray
 
+from dpproof.accountant.arithmetic import enclosure
 from dpproof.accountant.arithmetic.crossing import invert
-from dpproof.accountant.arithmetic.enclosure import (
-    DENORMAL_ROUNDING,
-    Reals,
-    float_up,
-    from_swapped,
-    log_down,
-    log_up,
-    raised_up,
-)
+from dpproof.accountant.arithmetic.enclosure import DENORMAL_ROUNDING, Reals, float_up, from_swapped
 from dpproof.accountant.bound import Bound
 from dpproof.accountant.engine.profile import log_ends
 from dpproof.accountant.errors import NotCertified
@@ -74,7 +67,7 @@ def range_divergence(length: Fraction, order: float) -> Bound:
     if not 0.0 < min(half, more) <= max(half, more) < math.inf:
         return Bound(0.0, cap)
     value = log_sinh_growth(more, half) + log_sinh_growth(half, more) / (order - 1.0)
-    upper = min(raised_up(value, 2 * GROWTH_ERROR), cap)
+    upper = min(enclosure.raised_up(value, 2 * GROWTH_ERROR), cap)
     lower = max(value * (1 - 2 * GROWTH_ERROR) - DENORMAL_ROUNDING, 0.0)
     return Bound(min(lower, upper), upper)
 
@@ -497,7 +490,10 @@ class ComposedRangePair(Reflected, TabulatedPair):
         """Bracket epsilon."""
         level = Bound.of(delta)
         ends = max(level.lower, _LEAST), max(level.upper, _LEAST)
-        target = log_down(np.array(ends[0])).item(), log_up(np.array(ends[1])).item()
+        target = (
+            enclosure.log_down(np.array(ends[0])).item(),
+            enclosure.log_up(np.array(ends[1])).item(),
+        )
         size = min(self.top, 8.0 * float(self.length) * math.sqrt(self.count))
         bracket = invert(
             partial(log_ends, self, Bound.exactly(0.0)), target, 0.5 * size, 0.2 * size, self.top

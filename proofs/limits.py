@@ -13,21 +13,8 @@ from fractions import Fraction
 from math import comb, isqrt, prod
 from typing import Final
 
-from dpproof.proofs.core.limits import (
-    MAX_CHARACTERS as MAX_CHARACTERS,
-    MAX_COUNT as MAX_COUNT,
-    MAX_DEPTH as MAX_DEPTH,
-    MAX_DIGITS as MAX_DIGITS,
-    MAX_LABEL as MAX_LABEL,
-    MAX_NAME as MAX_NAME,
-    MAX_STEPS as MAX_STEPS,
-    MAX_WORDS as MAX_WORDS,
-    MAX_WORK as MAX_WORK,
-    PER_STEP as PER_STEP,
-    PRECISIONS as PRECISIONS,
-    VALUE as VALUE,
-    at_precision as at_precision,
-)
+from dpproof.proofs.core.limits import *
+from dpproof.proofs.core.limits import VALUE
 
 PER_COMPARISON: Final = 32  # of a few elementary functions
 # Sizes, which bound memory too.

@@ -25,29 +25,15 @@ from typing import (
 
 import numpy as np
 
-from dpproof.accountant import arguments
+from dpproof.accountant import arguments, errors
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.arithmetic.crossing import bisect
 from dpproof.accountant.arithmetic.enclosure import float_up
-from dpproof.accountant.errors import (
-    BudgetExceeded,
-    NotCertified,
-    NotImplied,
-    NotShared,
-    ParameterError,
-    RelationMismatch,
-)
+from dpproof.accountant.guarantees import guarantee as guarantees
 from dpproof.accountant.guarantees.approx_dp import ApproxDP
-from dpproof.accountant.guarantees.derivation import Attained, Derivation, Theorem
+from dpproof.accountant.guarantees.derivation import Attained, Derivation, theorem
 from dpproof.accountant.guarantees.dominating_pair import GDP
-from dpproof.accountant.guarantees.guarantee import (
-    DEFAULT_RELATION,
-    Guarantee,
-    applied,
-    renyi_order,
-    require_single,
-    required_guarantee,
-)
+from dpproof.accountant.guarantees.guarantee import DEFAULT_RELATION, Guarantee, applied
 from dpproof.accountant.guarantees.pure_dp import PureDP
 from dpproof.accountant.guarantees.rdp import RDP, ZCDP, RenyiGuarantee
 from dpproof.accountant.guarantees.rounding import show, sqrt_up
@@ -126,7 +112,7 @@ def divergence_cost(guarantee: Guarantee[Any], order: Fraction) -> Fraction:
         upper = guarantee.rdp(order=order).upper
         if upper < math.inf:
             return Fraction(upper)
-    raise NotImplied(
+    raise errors.NotImplied(
         f"{guarantee.describe()} has no finite Rényi divergence at order {float(order):g}; spend "
         "at another order, or in another notion"
     )
@@ -210,7 +196,7 @@ class Undivided(ABC, Generic[R]):  # a subclass says what is spent
     @final
     def __reduce_ex__(self, _: SupportsIndex) -> Never:
         """Refuse ``copy.copy``, ``copy.deepcopy`` and ``pickle``."""
-        raise NotShared(f"this {type(self).__name__} is not copied or pickled: {_INSTEAD}")
+        raise errors.NotShared(f"this {type(self).__name__} is not copied or pickled: {_INSTEAD}")
 
     @final
     def _own(self, relation: R) -> None:
@@ -221,17 +207,17 @@ class Undivided(ABC, Generic[R]):  # a subclass says what is spent
     @final
     def _priced(self, guarantee: Guarantee[R], price: Callable[[Guarantee[R]], _Price]) -> _Price:
         """Return the price of a guarantee about these neighbours, one step apart."""
-        required_guarantee(guarantee)
-        require_single(guarantee, self._KIND)
+        guarantees.required_guarantee(guarantee)
+        guarantees.require_single(guarantee, self._KIND)
         if guarantee.relation != self._relation:
-            raise RelationMismatch(
+            raise errors.RelationMismatch(
                 f"the {self._KIND.split()[1]} is about {self._relation} neighbours, the guarantee "
                 f"about {guarantee.relation}; state every sensitivity under one relation"
             )
         try:
             return price(guarantee)
-        except NotImplied as refusal:
-            raise NotImplied(f"{guarantee.describe()} {_NO_COST}") from refusal
+        except errors.NotImplied as refusal:
+            raise errors.NotImplied(f"{guarantee.describe()} {_NO_COST}") from refusal
 
     @final
     def _shown(self, costs: Costs) -> str:
@@ -245,7 +231,7 @@ class Undivided(ABC, Generic[R]):  # a subclass says what is spent
         """Keep all other threads from spending meanwhile."""
         if os.getpid() != self._process:
             name = type(self).__name__
-            raise NotShared(f"this {name} is not spent in a forked process: {_INSTEAD}")
+            raise errors.NotShared(f"this {name} is not spent in a forked process: {_INSTEAD}")
         with self._lock:
             yield
 
@@ -307,7 +293,7 @@ class PrivacyFilter(Undivided[R], ABC):
         costs = self._costs(restated)
         with self._alone():
             if any(cost > left for cost, left in zip(costs, self._left, strict=True)):
-                raise BudgetExceeded(
+                raise errors.BudgetExceeded(
                     f"{guarantee.describe()} costs {self._shown(costs)}, and {self._rest()} is "
                     "left; run something cheaper, or nothing"
                 )
@@ -334,7 +320,7 @@ class PrivacyFilter(Undivided[R], ABC):
 
 
 def derived(
-    theorem: Theorem,
+    concludes: Callable[..., Any],
     statement: str,
     spent: Sequence[Guarantee[R]],
     costs: Sequence[Costs],
@@ -345,23 +331,14 @@ def derived(
     for parts, limit in zip(zip(*costs, strict=True), budget, strict=bool(costs)):
         total = sum(parts, Fraction(0))
         if total > limit:
-            raise NotCertified(
+            raise errors.NotCertified(
                 f"what was spent is proved to cost {float(total):.12g}, above the budget of "
                 f"{float(limit):.12g} that it was admitted under; leave a little of the budget "
                 "unspent"
             )
     words = f"{statement}, whatever is spent"
     taken = (SPENT_BEFORE(),)
-    return applied(theorem, words, *spent, assumptions=taken, attained=None, **parameters)
-
-
-GDP_FILTER: Final = Theorem(
-    rule="filter/gdp",
-    source="Smith & Thakurta, arXiv:2210.17520; proofs/theory/filters.md",
-    attained=Attained.NO,  # a run may spend less than the budget
-    again=lambda premises, given: _whole_gdp(premises, given["mu_squared"], premises[0].relation),
-    written="filtered",
-)
+    return applied(concludes, words, *spent, assumptions=taken, attained=None, **parameters)
 
 
 @final
@@ -413,21 +390,21 @@ class GDPFilter(PrivacyFilter[R]):
         return (convert(restated, to=GDP).mu_squared,)
 
 
+@theorem(
+    rule="filter/gdp",
+    source="Smith & Thakurta, arXiv:2210.17520; proofs/theory/filters.md",
+    attained=Attained.NO,  # a run may spend less than the budget
+    again=lambda function, premises, given: function(
+        premises, given["mu_squared"], premises[0].relation
+    ),
+    written="filtered",
+)
 def _whole_gdp(spent: Sequence[Guarantee[R]], squared: Fraction, relation: R) -> GDP[R]:
     """Return the guarantee of a budget from which something was spent."""
     costs = [(convert(one, to=GDP).mu_squared,) for one in spent]
     statement = f"{show(sqrt_up(squared))}-GDP"
-    derivation = derived(GDP_FILTER, statement, spent, costs, (squared,), mu_squared=squared)
+    derivation = derived(_whole_gdp, statement, spent, costs, (squared,), mu_squared=squared)
     return GDP(mu_squared=squared, relation=relation, derivation=derivation)
-
-
-ZCDP_FILTER: Final = Theorem(
-    rule="filter/zcdp",
-    source="Whitehouse, Ramdas, Rogers & Wu, arXiv:2203.05481; proofs/theory/filters.md",
-    attained=Attained.NO,  # a run may spend less than the budget
-    again=lambda premises, given: _whole_zcdp(premises, given["rho"], premises[0].relation),
-    written="filtered",
-)
 
 
 @final
@@ -480,22 +457,18 @@ class ZCDPFilter(PrivacyFilter[R]):
         return (convert(restated, to=ZCDP).rho,)
 
 
+@theorem(
+    rule="filter/zcdp",
+    source="Whitehouse, Ramdas, Rogers & Wu, arXiv:2203.05481; proofs/theory/filters.md",
+    attained=Attained.NO,  # a run may spend less than the budget
+    again=lambda function, premises, given: function(premises, given["rho"], premises[0].relation),
+    written="filtered",
+)
 def _whole_zcdp(spent: Sequence[Guarantee[R]], rho: Fraction, relation: R) -> ZCDP[R]:
     """Return the guarantee of a budget from which something was spent."""
     costs = [(convert(one, to=ZCDP).rho,) for one in spent]
-    derivation = derived(ZCDP_FILTER, f"{show(rho)}-zCDP", spent, costs, (rho,), rho=rho)
+    derivation = derived(_whole_zcdp, f"{show(rho)}-zCDP", spent, costs, (rho,), rho=rho)
     return ZCDP(rho=rho, relation=relation, derivation=derivation)
-
-
-RENYI_FILTER: Final = Theorem(
-    rule="filter/renyi",
-    source="Feldman & Zrnic, arXiv:2008.11193; proofs/theory/filters.md",
-    attained=Attained.NO,  # a run may spend less than the budget
-    again=lambda premises, given: _whole_renyi(
-        premises, (given["order"], given["epsilon"]), premises[0].relation
-    ),
-    written="filtered",
-)
 
 
 @final
@@ -534,7 +507,7 @@ class RenyiFilter(PrivacyFilter[R]):
     def __init__(
         self, *, order: Number, epsilon: Number, relation: Relation = DEFAULT_RELATION
     ) -> None:
-        self._order = renyi_order(order=order)
+        self._order = guarantees.renyi_order(order=order)
         self._begin(cast("R", relation), arguments.non_negative(epsilon=epsilon))
 
     @property
@@ -553,6 +526,15 @@ class RenyiFilter(PrivacyFilter[R]):
         return (divergence_cost(restated, self._order),)
 
 
+@theorem(
+    rule="filter/renyi",
+    source="Feldman & Zrnic, arXiv:2008.11193; proofs/theory/filters.md",
+    attained=Attained.NO,  # a run may spend less than the budget
+    again=lambda function, premises, given: function(
+        premises, (given["order"], given["epsilon"]), premises[0].relation
+    ),
+    written="filtered",
+)
 def _whole_renyi(
     spent: Sequence[Guarantee[R]], point: tuple[Fraction, Fraction], relation: R
 ) -> RDP[R]:
@@ -561,7 +543,7 @@ def _whole_renyi(
     costs = [(divergence_cost(one, order),) for one in spent]
     statement = f"divergence {show(epsilon)} at order {show(order)}"
     derivation = derived(
-        RENYI_FILTER, statement, spent, costs, (epsilon,), order=order, epsilon=epsilon
+        _whole_renyi, statement, spent, costs, (epsilon,), order=order, epsilon=epsilon
     )
     return RDP(points=(point,), relation=relation, derivation=derivation)
 
@@ -575,15 +557,6 @@ class Budget:
     delta: Fraction
     rho: Fraction
     failures: Fraction
-
-
-APPROX_DP_FILTER: Final = Theorem(
-    rule="filter/approx-dp",
-    source="proofs/theory/filters.md",
-    attained=Attained.NO,  # a run may spend less than the budget
-    again=lambda premises, given: _whole_approx(premises, Budget(**given), premises[0].relation),
-    written="filtered",
-)
 
 
 @final
@@ -641,7 +614,7 @@ class ApproxDPFilter(PrivacyFilter[R]):
         whole = arguments.open_probability(delta=delta)
         kept = whole / 2 if failures is None else arguments.non_negative(failures=failures)
         if not kept < whole:
-            raise ParameterError("failures", failures, f"below delta = {float(whole):g}")
+            raise errors.ParameterError("failures", failures, f"below delta = {float(whole):g}")
         self._stated = (size, whole)
         self._begin(cast("R", relation), _largest_rho(size, whole - kept), kept)
 
@@ -670,11 +643,20 @@ def rho_and_delta(guarantee: Guarantee[R]) -> Costs:
     return convert(guarantee, to=ZCDP).rho, Fraction(0)
 
 
+@theorem(
+    rule="filter/approx-dp",
+    source="proofs/theory/filters.md",
+    attained=Attained.NO,  # a run may spend less than the budget
+    again=lambda function, premises, given: function(
+        premises, Budget(**given), premises[0].relation
+    ),
+    written="filtered",
+)
 def _whole_approx(spent: Sequence[Guarantee[R]], budget: Budget, relation: R) -> ApproxDP[R]:
     """Return the guarantee of a budget from which something was spent."""
     epsilon, delta = budget.epsilon, budget.delta
     derivation = derived(
-        APPROX_DP_FILTER,
+        _whole_approx,
         f"({show(epsilon)}, {show(delta)})-DP",
         spent,
         [rho_and_delta(one) for one in spent],

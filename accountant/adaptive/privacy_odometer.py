@@ -8,13 +8,7 @@ from fractions import Fraction
 from typing import cast, final, overload
 
 from dpproof.accountant import arguments
-from dpproof.accountant.adaptive.privacy_filter import (
-    Costs,
-    Undivided,
-    divergence_cost,
-    mixture_bound,
-    rho_and_delta,
-)
+from dpproof.accountant.adaptive import privacy_filter
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.arithmetic.enclosure import float_down, float_up, log_exact
 from dpproof.accountant.errors import ParameterError
@@ -27,7 +21,7 @@ from dpproof.accountant.relation import AddRemove, R, Relation
 from dpproof.accountant.theorems.conversion import convert
 
 
-class PrivacyOdometer(Undivided[R], ABC):
+class PrivacyOdometer(privacy_filter.Undivided[R], ABC):
     """A running total of mechanisms that are chosen one by one, without a budget.
 
     Spend a guarantee before its mechanism runs. Let delta be fixed in advance, and spent_t what
@@ -44,7 +38,7 @@ class PrivacyOdometer(Undivided[R], ABC):
     __slots__ = ("_total",)
     _KIND = "an odometer"
 
-    _total: Costs
+    _total: privacy_filter.Costs
 
     @final
     def __repr__(self) -> str:
@@ -52,7 +46,7 @@ class PrivacyOdometer(Undivided[R], ABC):
         return f"<{type(self).__name__}: {self._shown(self._total)} spent, {self._relation}>"
 
     @abstractmethod
-    def _costs(self, guarantee: Guarantee[R]) -> Costs:
+    def _costs(self, guarantee: Guarantee[R]) -> privacy_filter.Costs:
         """Return upper bounds of what a guarantee adds to each part of the total."""
 
     @abstractmethod
@@ -126,11 +120,11 @@ class GDPOdometer(PrivacyOdometer[R]):
     def __init__(self, *, relation: Relation = DEFAULT_RELATION) -> None:
         self._begin(cast("R", relation))
 
-    def _costs(self, guarantee: Guarantee[R]) -> Costs:
+    def _costs(self, guarantee: Guarantee[R]) -> privacy_filter.Costs:
         return (convert(guarantee, to=GDP).mu_squared,)
 
     def _bound(self, delta: Fraction) -> float:
-        return mixture_bound(self._total[0] / 2, log_inverse_up(delta))
+        return privacy_filter.mixture_bound(self._total[0] / 2, log_inverse_up(delta))
 
 
 @final
@@ -162,11 +156,11 @@ class ZCDPOdometer(PrivacyOdometer[R]):
     def __init__(self, *, relation: Relation = DEFAULT_RELATION) -> None:
         self._begin(cast("R", relation))
 
-    def _costs(self, guarantee: Guarantee[R]) -> Costs:
+    def _costs(self, guarantee: Guarantee[R]) -> privacy_filter.Costs:
         return (convert(guarantee, to=ZCDP).rho,)
 
     def _bound(self, delta: Fraction) -> float:
-        return mixture_bound(self._total[0], log_inverse_up(delta))
+        return privacy_filter.mixture_bound(self._total[0], log_inverse_up(delta))
 
 
 @final
@@ -203,8 +197,8 @@ class RenyiOdometer(PrivacyOdometer[R]):
         self._order = renyi_order(order=order)
         self._begin(cast("R", relation))
 
-    def _costs(self, guarantee: Guarantee[R]) -> Costs:
-        return (divergence_cost(guarantee, self._order),)
+    def _costs(self, guarantee: Guarantee[R]) -> privacy_filter.Costs:
+        return (privacy_filter.divergence_cost(guarantee, self._order),)
 
     def _bound(self, delta: Fraction) -> float:
         return float_up(self._total[0] + Fraction(log_inverse_up(delta)) / (self._order - 1))
@@ -256,10 +250,10 @@ class ApproxDPOdometer(PrivacyOdometer[R]):
         self._failures = None if failures is None else arguments.non_negative(failures=failures)
         self._begin(cast("R", relation), parts=4)
 
-    def _costs(self, guarantee: Guarantee[R]) -> Costs:
+    def _costs(self, guarantee: Guarantee[R]) -> privacy_filter.Costs:
         """Return rho, delta, epsilon, and 1 if there is no epsilon."""
         none = Fraction(0)
-        rho, delta = rho_and_delta(guarantee)
+        rho, delta = privacy_filter.rho_and_delta(guarantee)
         if isinstance(guarantee, ApproxDP | PureDP):
             return rho, delta, guarantee.stated_epsilon, none
         return rho, delta, none, Fraction(1)
@@ -271,5 +265,5 @@ class ApproxDPOdometer(PrivacyOdometer[R]):
             raise ParameterError("delta", delta, f"above failures = {float(reserved):g}")
         if failed > reserved:
             return math.inf
-        mixed = mixture_bound(rho, log_inverse_up(delta - reserved))
+        mixed = privacy_filter.mixture_bound(rho, log_inverse_up(delta - reserved))
         return mixed if concentrated else min(mixed, float_up(epsilon))

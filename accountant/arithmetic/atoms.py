@@ -24,29 +24,12 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant.arithmetic.elementary import (
-    LONGEST,
-    complex_product,
-    equal_step,
-    exp_minus_linear,
-    exponential_sums,
-    log1p_enclosure,
-    log_enclosure,
-    log_of_sum,
-    summation_ulps,
-)
-from dpproof.accountant.arithmetic.enclosure import (
-    ELEMENTARY_ULPS,
-    UNIT_ROUNDOFF,
-    Complexes,
-    Enclosure,
-    Reals,
-    distinct,
-    joined,
-)
+from dpproof.accountant.arithmetic import elementary, enclosure
+from dpproof.accountant.arithmetic.elementary import LONGEST, exp_minus_linear, summation_ulps
+from dpproof.accountant.arithmetic.enclosure import UNIT_ROUNDOFF, Complexes, Enclosure, Reals
 
 # What the error bound has beside logs and sums. Soundness depends on it.
-LINE_ULPS = 14 * ELEMENTARY_ULPS + 128
+LINE_ULPS = 14 * enclosure.ELEMENTARY_ULPS + 128
 _COLUMNS = 64  # Terms in a product of matrices. Error bounds depend on it.
 
 
@@ -72,7 +55,9 @@ def exp_minus_linear_on_line(
         first = _turned(np.multiply.outer(large, some)) * np.exp(weights[part : part + _COLUMNS])
         second, tile = _turned(np.multiply.outer(some, small)), LONGEST // row
         for at in range(0, rows - 1, tile):
-            total[1 + at : 1 + at + tile, 1:] += complex_product(first[at : at + tile], second)
+            total[1 + at : 1 + at + tile, 1:] += elementary.complex_product(
+                first[at : at + tile], second
+            )
     for place, points in ((np.s_[:, 1:], small), (np.s_[1:, :], large)):
         sums = exp_minus_linear(1j * points, growth, weights)
         total[place] += sums if place[0] == np.s_[:] else sums[:, None]
@@ -124,13 +109,13 @@ class Atoms:
         p ((e^{sl} - 1 - sl) + s (e^{-l} - 1 + l)), all of second order in l, plus
         -infinite_mass - s (infinite_mass - missing_mass).
         """
-        step = equal_step(s) if s.size > 1 else None
+        step = elementary.equal_step(s) if s.size > 1 else None
         if step is None and s.size > 1 and s.size * self.loss.size > _BLOCK:
-            return joined([self.cgf(part) for part in np.array_split(s, 2)])
+            return enclosure.joined([self.cgf(part) for part in np.array_split(s, 2)])
         if not self.near_one(float(s.real.min()), float(s.real.max())):
             return self._plain(s)
         flat = float(exp_minus_linear(np.array([-1.0 + 0j]), self.loss, self.log_p)[0].real)
-        coefficient = 13 * ELEMENTARY_ULPS + 100 + 22 * np.abs(self.log_p)
+        coefficient = 13 * enclosure.ELEMENTARY_ULPS + 100 + 22 * np.abs(self.log_p)
         if step is not None and s[0].imag == 0.0 <= s[0].real:
             start = float(s[0].real)
             second = exp_minus_linear_on_line(start, step, s.size, self.loss, self.log_p)
@@ -140,14 +125,14 @@ class Atoms:
         drift = self.missing_mass - self.infinite_mass
         excess = second + s * flat - self.infinite_mass + s * drift
         square = self.loss * self.loss * coefficient
-        tilts = distinct(s.real)
+        tilts = enclosure.distinct(s.real)
         tilt = np.exp(np.maximum(tilts[:, None] * self.loss, 0.0) + self.log_p) @ square
         tilt = tilt[np.searchsorted(tilts, s.real)]
         down = float(np.exp(np.maximum(-self.loss, 0.0) + self.log_p) @ square)
         size = np.abs(s)
         error = size * size * tilt + size * down
         error += 4.0 * (self.infinite_mass + size * (self.infinite_mass + self.missing_mass))
-        return log1p_enclosure(excess, UNIT_ROUNDOFF * error)
+        return elementary.log1p_enclosure(excess, UNIT_ROUNDOFF * error)
 
     def near_one(self, low: float, high: float) -> bool:
         """Return whether M is so close to 1 that a plain sum loses K. Heuristic."""
@@ -164,10 +149,10 @@ class Atoms:
         size = np.abs(self.loss)
         turning = 8.0 * (min(float(size.max(initial=0.0)), 1.0) + size)
         columns = np.column_stack([rounding, turning, np.ones(self.loss.size)])
-        total, sums, peak = exponential_sums(s, self.loss, self.log_p, columns)
+        total, sums, peak = elementary.exponential_sums(s, self.loss, self.log_p, columns)
         error = sums[:, 0] + 2.0 * np.abs(s) * sums[:, 1]
         error = error + 8.0 * np.abs(peak) * sums[:, 2]
-        return log_of_sum(total, UNIT_ROUNDOFF * error, peak)
+        return elementary.log_of_sum(total, UNIT_ROUNDOFF * error, peak)
 
     def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
         """Return lower and upper ends of H_t = sum p (1 - e^{eps - l})_+ plus the infinite mass."""
@@ -224,7 +209,7 @@ def _plain_rows(tables: Sequence[Atoms], s: Complexes) -> Enclosure:
     of the size is off by 2 c u (1 + |log|), |log| at most |peak| more than that of the whole.
     """
     log_p, loss = np.array([one.log_p for one in tables]), np.array([one.loss for one in tables])
-    tilts = distinct(s.real)
+    tilts = enclosure.distinct(s.real)
     at = np.searchsorted(tilts, s.real)
     exponent = log_p[:, None] + tilts[:, None] * loss[:, None]
     peak = exponent.max(axis=-1)
@@ -241,7 +226,9 @@ def _plain_rows(tables: Sequence[Atoms], s: Complexes) -> Enclosure:
     size = np.maximum(np.abs(total), _SMALLEST)
     value = np.empty(total.shape, dtype=complex)
     value.real, value.imag = np.log(size) + peak[:, at], np.arctan2(total.imag, total.real)
-    return log_enclosure(value, error / size, 2 * ELEMENTARY_ULPS * (1.0 + np.abs(value)))
+    return elementary.log_enclosure(
+        value, error / size, 2 * enclosure.ELEMENTARY_ULPS * (1.0 + np.abs(value))
+    )
 
 
 # Above the relative error of total masses of 1 in a table and of single terms. Soundness depends on

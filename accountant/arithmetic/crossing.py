@@ -190,13 +190,11 @@ def _crossing(
 ) -> tuple[float, float]:
     """Return close points with gap > 0 at the left (or the left is 0) and gap <= 0 at the right.
 
-    Heuristic: the caller proves its ends by the values at them.
-
-    Past ``top`` the gap counts as negative; where it is 0 the search ends. First several points
-    around the start, with steps of growing length where they do not straddle the crossing; then
-    inverse interpolation through the points nearest to it, with two companions as far away as
-    its error is guessed to be, so that both ends move; where only one does, with points at all
-    distances from it.
+    Heuristic: the caller proves its ends by the values at them. Past ``top`` the gap counts as
+    negative; where it is 0 the search ends. First several points around the start, with steps of
+    growing length where they do not straddle the crossing; then inverse interpolation through the
+    points nearest to it, with two companions as far away as its error is guessed to be, so that
+    both ends move; where only one does, with points at all distances from it.
     """
     points = distinct(np.clip(start + width * _AROUND, 0.0, top))
     values = gap(points)

@@ -11,14 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from dpproof.accountant.arithmetic.enclosure import (
-    ELEMENTARY_ULPS,
-    Complexes,
-    Enclosure,
-    Numbers,
-    Reals,
-    unit_roundoff,
-)
+from dpproof.accountant.arithmetic import enclosure
+from dpproof.accountant.arithmetic.enclosure import Complexes, Enclosure, Numbers, Reals
 
 # Largest |z| for which log(1 + z) is computed by log1p. Error bounds depend on it.
 _NEAR_ZERO = 0.5
@@ -330,7 +324,7 @@ def log1p_enclosure(excess: Complexes, error: Reals) -> Enclosure:
     size = np.where(np.abs(excess) <= _NEAR_ZERO, np.abs(excess), 1.0 + np.abs(value))
     with np.errstate(over="ignore"):
         relative = error / np.maximum(np.abs(1.0 + excess), _TINY)
-    return log_enclosure(value, relative, 4 * ELEMENTARY_ULPS * size)
+    return log_enclosure(value, relative, 4 * enclosure.ELEMENTARY_ULPS * size)
 
 
 def log_of_sum(
@@ -352,7 +346,7 @@ def log_enclosure(value: Complexes, relative: Reals, ulps: Reals) -> Enclosure:
     |x| <= e^value (1 + |r|): an infinite radius.
     """
     small = relative < 0.5
-    rounding = ulps * unit_roundoff(value.dtype)
+    rounding = ulps * enclosure.unit_roundoff(value.dtype)
     radius = -np.log1p(-np.where(small, relative, 0.0)) * (1 + 1e-12) + rounding
     ceiling = value.real + np.log1p(relative) + rounding
     return Enclosure(np.where(small, value, ceiling), np.where(small, radius, np.inf))

@@ -19,16 +19,9 @@ from typing import Final, final
 
 import numpy as np
 
+from dpproof.accountant.arithmetic import enclosure
 from dpproof.accountant.arithmetic.elementary import log1p_minus_linear, log_of_sum, summation_ulps
-from dpproof.accountant.arithmetic.enclosure import (
-    ELEMENTARY_ULPS,
-    UNIT_ROUNDOFF,
-    Complexes,
-    Enclosure,
-    Numbers,
-    Reals,
-    joined,
-)
+from dpproof.accountant.arithmetic.enclosure import UNIT_ROUNDOFF, Complexes, Numbers, Reals, joined
 from dpproof.accountant.arithmetic.normal_distribution import ndtr
 
 _STRIP: Final = 1.5  # Half width of the strip of phi's sum, and its largest angle: below pi/2.
@@ -69,7 +62,7 @@ _NEAR: Final = 1.0
 _NEAR_TERMS: Final = 20
 # Above the roundings of a term of phi's sum, beside those that grow with g. Proof: allocation.md,
 # section 3. Soundness depends on it, and on what places on a line and on a hyperbola err by, u.
-_TERM: Final = 32.0 * ELEMENTARY_ULPS
+_TERM: Final = 32.0 * enclosure.ELEMENTARY_ULPS
 _LINE_ULPS: Final = 16.0
 _BENT_ULPS: Final = 100.0
 _COLUMNS: Final = 16  # Terms of phi that are added up first. Heuristic: rounding is bounded.
@@ -185,7 +178,9 @@ def _excess_above(variance: float, count: int, u: Reals) -> Reals:
     return np.asarray(np.interp(u, places, heights) + beyond)
 
 
-def _log_transform(a: float, size: Reals, angle: Reals, ulps: float, *, centred: bool) -> Enclosure:
+def _log_transform(
+    a: float, size: Reals, angle: Reals, ulps: float, *, centred: bool
+) -> enclosure.Enclosure:
     """Enclose log phi(w), up to turns, or log phi(w) + w, at w = size e^{i angle}.
 
     The radius is infinite near zeros. Where phi is near 1, phi - 1 + w is summed, so that of
@@ -245,7 +240,7 @@ def _log_transform(a: float, size: Reals, angle: Reals, ulps: float, *, centred:
     relative = (2.0 * ulps + 200.0) * np.abs(x) + 200.0 * (not centred)
     radius = bent * (1.0 + 2.0 * (np.abs(x) + bent)) + UNIT_ROUNDOFF * relative * both
     slack = 200.0 * UNIT_ROUNDOFF * size * centred
-    return Enclosure(
+    return enclosure.Enclosure(
         np.where(near, small, large.value + (w if centred else 0.0)) + 0j,
         np.where(near, radius, large.radius + slack),
     )
@@ -275,15 +270,10 @@ def _without_line(z: Numbers, cut: Numbers) -> Numbers:
 @final
 @dataclass(frozen=True, slots=True)
 class _Tilts:
-    """The p of hyperbolas, and the c for which each is best.
+    """The p of hyperbolas, and the c for which each is best."""
 
-    Attributes:
-        p: shape (n,), increasing.
-        ends: shape (n,), decreasing: p[k] is for c from ends[k] to ends[k - 1].
-    """
-
-    p: Reals
-    ends: Reals
+    p: Reals  # shape (n,), increasing
+    ends: Reals  # shape (n,), decreasing: p[k] is for c from ends[k] to ends[k - 1]
 
 
 @lru_cache(maxsize=64)
@@ -303,33 +293,20 @@ def _tilts(variance: float, count: int) -> _Tilts:
 @final
 @dataclass(frozen=True, slots=True)
 class _Nodes:
-    """A trapezoid sum over a line or a hyperbola, and what bounds its error, for some c.
+    """A trapezoid sum over a line or a hyperbola, and what bounds its error, for some c."""
 
-    Attributes:
-        u: shape (n,), from the real axis upwards; the other half is conjugate.
-        factor: shape (n,), of e^{ux - least}, x being c - shift.
-        lost: shape (n,), what a term errs by, over |e^{ux - least}|, but for e^{ux} itself.
-        size: shape (n,), of the factor and what it errs by.
-        shift: 1 where exponents are taken by c - 1, which keeps digits, else 0.
-        least: shape (n,), Re u times x at the least c.
-        p: where the inner line crosses the real axis.
-        log_inner: log of the error by that line, over e^{pc}.
-        rest: the error by the outer hyperbola and by the terms left out.
-        constant: of a sum for M less that for 1, the error of the latter over e^{p(c - 1)}; or 0.
-        variance: of a normal variable of mean 1, whose sum is left out; or 0.
-    """
-
-    u: Complexes
-    factor: Complexes
-    lost: Reals
-    size: Reals
-    shift: float
-    least: Reals
-    p: float
-    log_inner: float
-    rest: float
+    u: Complexes  # shape (n,), from the real axis upwards; the other half is conjugate
+    factor: Complexes  # shape (n,), of e^{ux - least}, x being c - shift
+    lost: Reals  # shape (n,), what a term errs by, over |e^{ux - least}|, but for e^{ux} itself
+    size: Reals  # shape (n,), of the factor and what it errs by
+    shift: float  # 1 where exponents are taken by c - 1, which keeps digits, else 0
+    least: Reals  # shape (n,), Re u times x at the least c
+    p: float  # where the inner line crosses the real axis
+    log_inner: float  # log of the error by that line, over e^{pc}
+    rest: float  # the error by the outer hyperbola and by the terms left out
+    # of a sum for M less that for 1, the error of the latter over e^{p(c - 1)}; or 0
     constant: float
-    variance: float
+    variance: float  # of a normal variable of mean 1, whose sum is left out; or 0
 
     def shortfall(self, c: Reals, beyond: Reals) -> tuple[Reals, Reals]:
         """Return E(c - M)_+, or E(M - c)_+ from 1 on, and how much it errs by.
@@ -395,45 +372,28 @@ def _highest(tilts: _Tilts, place: int) -> float:
 @final
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """A sum over a hyperbola, or over the vertical line.
+    """A sum over a hyperbola, or over the vertical line."""
 
-    Attributes:
-        angle: 0 of the line.
-        step: of the trapezoid sum.
-        terms: how many.
-        log_outer: log of a bound on the outer hyperbola; of the line, of what is cut, over e^{pc}.
-        before: of the line, what periods before c add.
-        variance: of a normal variable of mean 1 whose sum over the line is left out; or 0.
-    """
-
-    angle: float
-    step: float
-    terms: int
+    angle: float  # 0 of the line
+    step: float  # of the trapezoid sum
+    terms: int  # how many
+    # log of a bound on the outer hyperbola; of the line, of what is cut, over e^{pc}
     log_outer: float
-    before: float = 0.0
-    variance: float = 0.0
+    before: float = 0.0  # of the line, what periods before c add
+    variance: float = 0.0  # of a normal variable of mean 1 whose sum is left out; or 0
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """The vertical line through p, and the hyperbolas that it may be bent to, for some c.
+    """The vertical line through p, and the hyperbolas that it may be bent to, for some c."""
 
-    Attributes:
-        variance: of log Y.
-        count: t.
-        p: where the line crosses the real axis.
-        low: the least c.
-        high: the largest.
-        log_real: an upper bound of t log phi(p/t).
-    """
-
-    variance: float
-    count: int
-    p: float
-    low: float
-    high: float
-    log_real: float
+    variance: float  # of log Y
+    count: int  # t
+    p: float  # where the line crosses the real axis
+    low: float  # the least c
+    high: float  # the largest
+    log_real: float  # an upper bound of t log phi(p/t)
 
     @property
     def a(self) -> float:

@@ -42,10 +42,8 @@ from dpproof.accountant.guarantees.rdp import RDP, ZCDP, RenyiGuarantee
 from dpproof.accountant.guarantees.rounding import floats_around
 from dpproof.accountant.run_counts.law import RunLaw
 from dpproof.accountant.theorems import composition
-from dpproof.accountant.theorems.allocation import ALLOCATE_PURE
 from dpproof.accountant.theorems.conversion import notion_to_rdp, pair_to_pure
-from dpproof.accountant.theorems.parallel import MIXTURE, SHUFFLE_PURE, SHUFFLE_RANDOMIZED_RESPONSE
-from dpproof.accountant.theorems.selection import SELECT_ABOVE, SELECT_PAIR, select_pure, select_rdp
+from dpproof.accountant.theorems.selection import select_pure, select_rdp
 from dpproof.proofs.certificate import show_rational
 
 # Relative distance at which the proof of a selection is near a point: about the width of its
@@ -56,12 +54,12 @@ _TAIL: Final = 1e-6
 
 # Theorems whose own point is read from a finite pair.
 _BY_FINITE_PAIRS: Final = {
-    SELECT_PAIR,
-    SELECT_ABOVE,
-    MIXTURE,
-    SHUFFLE_RANDOMIZED_RESPONSE,
-    SHUFFLE_PURE,
-    ALLOCATE_PURE,
+    "select/pair",
+    "select/above",
+    "mixture",
+    "shuffle/randomized-response",
+    "shuffle/pure-dp",
+    "allocate/pure-dp",
 }
 
 
@@ -130,7 +128,7 @@ def prove_divergence(steps: Steps, guarantee: Guarantee[Any], order: Fraction) -
 
 def _prove_pair(steps: Steps, pair: DominatingPair[Any], point: Point) -> None:
     """Prove a point of a pair, by a rule for selections if it is one."""
-    if pair.derivation.theorem in {SELECT_PAIR, SELECT_ABOVE}:
+    if pair.derivation.rule in {"select/pair", "select/above"}:
         _prove_selection(steps, pair, point)
         return
     trial = Steps(raised=steps.raised, ranges=range_parts(pair, point))
@@ -149,7 +147,7 @@ def _prove_product(steps: Steps, pair: DominatingPair[Any], point: Point) -> Non
     steps.aim = Aim(
         tail=_TAIL * point.delta / max(count, 1),
         selections=rules.count("select/pair"),
-        epsilon=point.epsilon if pair.derivation.theorem in _BY_FINITE_PAIRS else 0.0,
+        epsilon=point.epsilon if pair.derivation.rule in _BY_FINITE_PAIRS else 0.0,
     )
     place, apart = steps.derive(pair.derivation)
     used = with_logistic(steps.substitutes.of(pair))
@@ -165,7 +163,7 @@ def _prove_selection(steps: Steps, pair: DominatingPair[Any], point: Point) -> N
     """Prove a point by the first method that comes near it, else by the best of all."""
     tries: list[Steps] = []
     refusal = NotCertified(f"no rule is known for {pair.derivation.statement}")
-    is_best = pair.derivation.theorem is SELECT_PAIR
+    is_best = pair.derivation.rule == "select/pair"
     proofs = (
         (_prove_pure, _prove_by_selection_bound, _prove_product)
         if is_best
@@ -215,7 +213,7 @@ def _selected_pure(pair: DominatingPair[Any], runs: RunLaw) -> PureDP[Any] | Non
     for one in stated:
         if isinstance(one, PureDP):
             return one
-    if pair.derivation.theorem is not SELECT_PAIR or not isinstance(base, DominatingPair):
+    if pair.derivation.rule != "select/pair" or not isinstance(base, DominatingPair):
         return None
     with contextlib.suppress(NotImplied):
         return select_pure(pair_to_pure(base), runs)

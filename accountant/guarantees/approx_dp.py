@@ -12,25 +12,9 @@ from dpproof.accountant import arguments
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.arithmetic.hull import lower_hull
 from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.guarantees.derivation import (
-    Attained,
-    Derivation,
-    Proof,
-    Theorem,
-    dominate_again,
-)
-from dpproof.accountant.guarantees.dominating_pair import (
-    DominatingPair,
-    FaithfulPairGuarantee,
-    GivenPoints,
-    Points,
-    checked_points,
-    dominated,
-    falling_hull,
-    pair_of_profile,
-    pair_of_trade_off,
-    symmetric,
-)
+from dpproof.accountant.guarantees import derivation as derivations, dominating_pair
+from dpproof.accountant.guarantees.derivation import Attained, Derivation, Proof, Theorem
+from dpproof.accountant.guarantees.dominating_pair import DominatingPair, GivenPoints, Points
 from dpproof.accountant.guarantees.guarantee import DEFAULT_RELATION, state
 from dpproof.accountant.guarantees.rounding import MAX_EXPONENT, exp_up, show
 from dpproof.accountant.pairs.finite import FinitePair
@@ -43,13 +27,13 @@ DOMINATE_APPROX_DP: Final = Theorem(
     source="Dong, Roth & Su, arXiv:1905.02383, Proposition 2.5",
     attained=Attained.WHOLE,  # the pair meets the statement
     pointwise=True,
-    again=dominate_again,
+    again=derivations.dominate_again,
 )
 
 
 @final
 @dataclass(frozen=True, slots=True, init=False)
-class ApproxDP(FaithfulPairGuarantee[R]):
+class ApproxDP(dominating_pair.FaithfulPairGuarantee[R]):
     """(epsilon, delta)-DP: P(S) <= e^epsilon Q(S) + delta for all neighbours and every event S.
 
     Source: Dwork, Kenthapadi, McSherry, Mironov & Naor (EUROCRYPT 2006), Definition 1.
@@ -108,7 +92,7 @@ class ApproxDP(FaithfulPairGuarantee[R]):
         """
         pair = self._pair() if self.stated_epsilon > 0 or self.stated_delta > 0 else None
         statement = f"dominated by the pair of {self.describe()}"
-        return dominated(self, DOMINATE_APPROX_DP, statement, pair)
+        return dominating_pair.dominated(self, DOMINATE_APPROX_DP, statement, pair)
 
     def _pair(self) -> Pair:
         """Return randomised response with infinite mass delta.
@@ -127,13 +111,13 @@ DOMINATE_PRIVACY_PROFILE: Final = Theorem(
     source="Doroshenko et al., arXiv:2207.04380, Section 3; PrivacyProfile.vertices",
     attained=Attained.WHOLE,  # the pair meets the statement
     pointwise=True,
-    again=dominate_again,
+    again=derivations.dominate_again,
 )
 
 
 @final
 @dataclass(frozen=True, slots=True, init=False)
-class PrivacyProfile(FaithfulPairGuarantee[R]):
+class PrivacyProfile(dominating_pair.FaithfulPairGuarantee[R]):
     """(epsilon, delta)-DP for every listed point at once, in both directions.
 
     Attributes:
@@ -161,7 +145,9 @@ class PrivacyProfile(FaithfulPairGuarantee[R]):
         relation: Relation = DEFAULT_RELATION,
         derivation: Proof = None,
     ) -> None:
-        exact = checked_points(points, _epsilon, lambda delta: arguments.probability(delta=delta))
+        exact = dominating_pair.checked_points(
+            points, _epsilon, lambda delta: arguments.probability(delta=delta)
+        )
         state(self, "privacy-profile", relation, derivation, points=exact)
 
     def describe(self) -> str:
@@ -192,7 +178,9 @@ class PrivacyProfile(FaithfulPairGuarantee[R]):
     def to_pair(self) -> DominatingPair[R]:
         """Return the finite pair with the profile of ``vertices``, for both directions."""
         statement = f"dominated by a pair of {len(self.vertices())} outcomes or fewer"
-        return dominated(self, DOMINATE_PRIVACY_PROFILE, statement, _pair(self.points))
+        return dominating_pair.dominated(
+            self, DOMINATE_PRIVACY_PROFILE, statement, _pair(self.points)
+        )
 
 
 def _epsilon(epsilon: Number) -> Fraction:
@@ -212,13 +200,13 @@ def _vertices(points: Points) -> Points:
     for epsilon, delta in points:
         ratio = exp_up(epsilon)
         candidates += [(ratio, delta), (1 / ratio, 1 - (1 - delta) / ratio)]
-    return falling_hull(candidates)
+    return dominating_pair.falling_hull(candidates)
 
 
 @lru_cache(maxsize=256)
 def _pair(points: Points) -> FinitePair:
     """Return the finite pair whose profile has these vertices."""
-    return pair_of_profile(_vertices(points))
+    return dominating_pair.pair_of_profile(_vertices(points))
 
 
 DOMINATE_TRADE_OFF: Final = Theorem(
@@ -226,13 +214,13 @@ DOMINATE_TRADE_OFF: Final = Theorem(
     source="Dong, Roth & Su, arXiv:1905.02383, Proposition 2.2",
     attained=Attained.WHOLE,  # the pair meets the statement
     pointwise=True,
-    again=dominate_again,
+    again=derivations.dominate_again,
 )
 
 
 @final
 @dataclass(frozen=True, slots=True, init=False)
-class TradeOff(FaithfulPairGuarantee[R]):
+class TradeOff(dominating_pair.FaithfulPairGuarantee[R]):
     """f-DP in both directions, f linear between the listed (type_i, type_ii) points.
 
     The statement is about the whole curve, not only about the points, so the points must
@@ -266,7 +254,7 @@ class TradeOff(FaithfulPairGuarantee[R]):
         relation: Relation = DEFAULT_RELATION,
         derivation: Proof = None,
     ) -> None:
-        exact = checked_points(
+        exact = dominating_pair.checked_points(
             points,
             lambda type_i: arguments.probability(type_i_error=type_i),
             lambda type_ii: arguments.probability(type_ii_error=type_ii),
@@ -284,7 +272,9 @@ class TradeOff(FaithfulPairGuarantee[R]):
             that of some pair); the pair is built in ``point_lists.pair_of_trade_off``.
         """
         statement = f"dominated by a pair of {len(self.points) + 1} outcomes or fewer"
-        return dominated(self, DOMINATE_TRADE_OFF, statement, _pair_of_curve(self.points))
+        return dominating_pair.dominated(
+            self, DOMINATE_TRADE_OFF, statement, _pair_of_curve(self.points)
+        )
 
 
 def _curve(points: Points) -> Points:
@@ -302,7 +292,7 @@ def _curve(points: Points) -> Points:
     if not all(_on(hull, point) for point in points):
         raise ParameterError("points", points, "convex", "keep the lower convex hull")
     first_zero = next(i for i, (_, type_ii) in enumerate(hull) if type_ii == 0)
-    return symmetric(hull[: first_zero + 1])
+    return dominating_pair.symmetric(hull[: first_zero + 1])
 
 
 def _on(hull: Points, point: tuple[Fraction, Fraction]) -> bool:
@@ -314,4 +304,4 @@ def _on(hull: Points, point: tuple[Fraction, Fraction]) -> bool:
     return len(hull) == 1 and hull[0] == point
 
 
-_pair_of_curve = lru_cache(maxsize=256)(pair_of_trade_off)
+_pair_of_curve = lru_cache(maxsize=256)(dominating_pair.pair_of_trade_off)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
+import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from fractions import Fraction
-from typing import Any, TypeAlias, final
+from functools import partial
+from typing import Any, Final, TypeAlias, TypeVar, final
 
 from dpproof.accountant.readable import shortened
 from dpproof.accountant.run_counts.law import RunLaw
@@ -67,7 +68,7 @@ Parameters: TypeAlias = Mapping[str, Any]
 @final
 @dataclass(frozen=True, slots=True)
 class Theorem:
-    """One theorem, declared beside the function that applies it."""
+    """One theorem; ``theorem`` declares that of a function."""
 
     rule: str  # the identifier, ``verb/notion`` ("compose/gdp")
     source: str  # the numbered item that it comes from, or where its proof is
@@ -80,19 +81,57 @@ class Theorem:
     lossless: bool = True  # whether the conclusion says as much as the premises
     pointwise: bool = False  # whether premises attained at points alone give such a conclusion
     written: str = "plain"  # its producer in accountant/certificates/steps.py; empty if none
+    function: Callable[..., Any] | None = field(default=None, compare=False, repr=False)
 
-    def __reduce__(self) -> tuple[Callable[..., Theorem], tuple[str, ...] | tuple[object, ...]]:
-        """Pickle a theorem by its rule, if how it is applied again cannot be pickled itself."""
-        if self.again is None or self.again.__name__ != "<lambda>":
-            fields = (self.rule, self.source, self.attained, self.again)
-            return Theorem, (*fields, self.lossless, self.pointwise, self.written)
-        return _declared_in, (self.again.__module__, self.rule)
+    def __reduce__(self) -> tuple[Callable[..., Theorem], tuple[object, ...]]:
+        """Pickle a theorem by the function that concludes by it, if there is one."""
+        if self.function is not None:
+            return theorem_of, (self.function,)
+        fields = (self.rule, self.source, self.attained, self.again)
+        return Theorem, (*fields, self.lossless, self.pointwise, self.written)
 
 
-def _declared_in(module: str, rule: str) -> Theorem:
-    """Return the theorem of this rule that a module declares."""
-    values = vars(importlib.import_module(module)).values()
-    return next(one for one in values if isinstance(one, Theorem) and one.rule == rule)
+F = TypeVar("F", bound=Callable[..., Any])
+DECLARED: Final[dict[Callable[..., Any], Theorem]] = {}
+
+
+def _applied_again(function: Callable[..., Any], premises: Premises, given: Parameters) -> object:
+    """Call a theorem's function with other premises: all of them if it takes ``parts``."""
+    taken = inspect.signature(function).parameters
+    named = {name: given[name] for name in taken if name in given}
+    first = next(iter(taken.values()))
+    if first.kind is first.VAR_POSITIONAL:
+        return function(*premises, **named)
+    return function(premises if first.name == "parts" else premises[0], **named)
+
+
+def theorem(
+    *,
+    rule: str,
+    source: str,
+    attained: Attained,
+    again: Callable[[Callable[..., Any], Premises, Parameters], Any] | None = _applied_again,
+    lossless: bool = True,
+    pointwise: bool = False,
+    written: str = "plain",
+) -> Callable[[F], F]:
+    """Declare the theorem by which a function concludes.
+
+    By default it is applied again by calling that function, with the parameters that it takes.
+    """
+
+    def declare(function: F) -> F:
+        how = None if again is None else partial(again, function)
+        fields = rule, source, attained, how, lossless, pointwise, written
+        DECLARED[function] = Theorem(*fields, function)
+        return function
+
+    return declare
+
+
+def theorem_of(applied: Theorem | Callable[..., Any]) -> Theorem:
+    """Return a theorem, or that by which a function concludes."""
+    return applied if isinstance(applied, Theorem) else DECLARED[applied]
 
 
 def dominate_again(premises: Premises, _: Parameters) -> Any:  # noqa: ANN401  # a DominatingPair

@@ -20,20 +20,9 @@ from dpproof.accountant.arithmetic.hull import lower_hull
 from dpproof.accountant.bound import Bound
 from dpproof.accountant.engine import renyi as divergence
 from dpproof.accountant.errors import NotCertified, ParameterError
-from dpproof.accountant.guarantees.derivation import (
-    Attained,
-    Derivation,
-    Proof,
-    Theorem,
-    dominate_again,
-)
-from dpproof.accountant.guarantees.guarantee import (
-    DEFAULT_RELATION,
-    Guarantee,
-    applied,
-    pair_in_words,
-    state,
-)
+from dpproof.accountant.guarantees import derivation as derivations, guarantee as guarantees
+from dpproof.accountant.guarantees.derivation import Attained, Derivation, Proof, Theorem
+from dpproof.accountant.guarantees.guarantee import DEFAULT_RELATION, Guarantee, applied, state
 from dpproof.accountant.guarantees.rounding import MAX_EXPONENT, floats_around, show, sqrt_up
 from dpproof.accountant.pairs.finite import FinitePair
 from dpproof.accountant.pairs.gaussian import GaussianPair
@@ -382,9 +371,9 @@ class DominatingPair(FaithfulPairGuarantee[R]):
         if total == 1 and isinstance(factors[0].pair, FinitePair):
             return f"dominated by a pair of {len(factors[0].pair.p)} outcomes"
         if total == 1:
-            return f"dominated by {pair_in_words(factors[0].pair)}"
+            return f"dominated by {guarantees.pair_in_words(factors[0].pair)}"
         if len(factors) == 1:
-            return f"dominated by {pair_in_words(factors[0].pair)}, {total} times"
+            return f"dominated by {guarantees.pair_in_words(factors[0].pair)}, {total} times"
         return f"dominated by {total} pairs of {len(factors)} kinds"
 
     def to_pair(self) -> DominatingPair[R]:
@@ -410,7 +399,7 @@ DOMINATE_GDP: Final = Theorem(
     source="Dong, Roth & Su, arXiv:1905.02383, Definition 2.6",
     attained=Attained.WHOLE,  # the pair meets the statement
     pointwise=True,
-    again=dominate_again,
+    again=derivations.dominate_again,
 )
 
 

@@ -16,21 +16,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpproof import accountant
-from dpproof.accountant import arguments
+from dpproof.accountant import arguments, relation as relations
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.arithmetic.enclosure import Reals, down, up
 from dpproof.accountant.bound import Bound, Bounds
 from dpproof.accountant.errors import NotCertified, NotImplied, ParameterError, RelationMismatch
-from dpproof.accountant.guarantees import rounding
+from dpproof.accountant.guarantees import derivation as derivations, rounding
 from dpproof.accountant.guarantees.derivation import Attained, Derivation, Parameter, Theorem
 from dpproof.accountant.readable import Readable, declared, table
-from dpproof.accountant.relation import (
-    AddRemove,
-    R,
-    Relation,
-    require_relation,
-    require_same_relation,
-)
+from dpproof.accountant.relation import AddRemove, R, Relation
 
 if TYPE_CHECKING:
     from dpproof.accountant import DominatingPair
@@ -413,23 +407,23 @@ def state(
     **fields: object,
 ) -> None:
     """Set the fields of a new guarantee; without a derivation it is an assumption."""
-    for name, value in {**fields, "relation": require_relation(relation)}.items():
+    for name, value in {**fields, "relation": relations.require_relation(relation)}.items():
         object.__setattr__(guarantee, name, value)
     proof = derivation or stated(notion, guarantee, attained)
     object.__setattr__(guarantee, "derivation", derived(guarantee, proof))
 
 
 def applied(
-    theorem: Theorem,
+    theorem: Theorem | Callable[..., Any],
     statement: str,
     *premises: Guarantee[Any],
     assumptions: tuple[str, ...] = (),
     attained: Attained | None = None,
     **parameters: Parameter,
 ) -> Derivation:
-    """Return one application of a theorem to guarantees, with its parameters by name."""
-    before = tuple(premise.derivation for premise in premises)
-    node = Derivation(theorem, statement, before, assumptions, tuple(parameters.items()))
+    """Return one application of a theorem, or of a function's, with its parameters by name."""
+    before, given = tuple(one.derivation for one in premises), tuple(parameters.items())
+    node = Derivation(derivations.theorem_of(theorem), statement, before, assumptions, given)
     return node if attained is None else replace(node, attained=attained)
 
 
@@ -442,7 +436,7 @@ def rederived(guarantee: N, derivation: Derivation) -> N:
 
 def concluded(
     result: N,
-    theorem: Theorem,
+    theorem: Theorem | Callable[..., Any],
     statement: str,
     *premises: Guarantee[Any],
     assumptions: tuple[str, ...] = (),
@@ -478,7 +472,7 @@ def required(parts: Sequence[Guarantee[R]], what: str) -> R:
                 f"{_neighbours(sizes[0])}, part {position} about {_neighbours(size)}; group every "
                 "part alike, or the total"
             )
-    return require_same_relation([part.relation for part in parts], what)
+    return relations.require_same_relation([part.relation for part in parts], what)
 
 
 def require_single(guarantee: Guarantee[Any], theorem: str) -> None:

@@ -9,20 +9,8 @@ from typing import Final, final, overload
 from dpproof.accountant import arguments
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.bound import Bound
-from dpproof.accountant.guarantees.derivation import (
-    Attained,
-    Derivation,
-    Proof,
-    Theorem,
-    dominate_again,
-)
-from dpproof.accountant.guarantees.dominating_pair import (
-    DominatingPair,
-    FaithfulPairGuarantee,
-    PairGuarantee,
-    Points,
-    dominated,
-)
+from dpproof.accountant.guarantees import derivation as derivations, dominating_pair
+from dpproof.accountant.guarantees.derivation import Attained, Derivation, Proof, Theorem
 from dpproof.accountant.guarantees.guarantee import DEFAULT_RELATION, state
 from dpproof.accountant.guarantees.rounding import show
 from dpproof.accountant.pairs.laplace import LaplacePair, RandomizedResponsePair
@@ -34,13 +22,13 @@ DOMINATE_PURE_DP: Final = Theorem(
     source="Dong, Roth & Su, arXiv:1905.02383, Proposition 2.5",
     attained=Attained.WHOLE,  # the pair meets the statement
     pointwise=True,
-    again=dominate_again,
+    again=derivations.dominate_again,
 )
 
 
 @final
 @dataclass(frozen=True, slots=True, init=False)
-class PureDP(FaithfulPairGuarantee[R]):
+class PureDP(dominating_pair.FaithfulPairGuarantee[R]):
     """epsilon-DP: P(S) <= e^epsilon Q(S) for all neighbours and every event S.
 
     Source: Dwork, McSherry, Nissim & Smith (TCC 2006), Definition 1.
@@ -71,11 +59,11 @@ class PureDP(FaithfulPairGuarantee[R]):
         """Return the statement in words and numbers."""
         return f"{show(self.stated_epsilon)}-DP"
 
-    def stated_points(self) -> Points:
+    def stated_points(self) -> dominating_pair.Points:
         """Return (epsilon, 0)."""
         return ((self.stated_epsilon, Fraction(0)),)
 
-    def to_pair(self) -> DominatingPair[R]:
+    def to_pair(self) -> dominating_pair.DominatingPair[R]:
         """Return binary randomised response, which dominates every epsilon-DP mechanism.
 
         Statement: for every event P(S) <= e^eps Q(S) and P(S) <= 1 - e^{-eps} (1 - Q(S)), so the
@@ -86,7 +74,7 @@ class PureDP(FaithfulPairGuarantee[R]):
         epsilon = self.stated_epsilon
         statement = f"dominated by binary randomised response at {show(epsilon)}"
         pair = RandomizedResponsePair(epsilon=epsilon, categories=2) if epsilon > 0 else None
-        return dominated(self, DOMINATE_PURE_DP, statement, pair)
+        return dominating_pair.dominated(self, DOMINATE_PURE_DP, statement, pair)
 
 
 _SOURCE = "docs/THEOREMS.md, BoundedRange.to_pair: the odds ratio of an event"
@@ -97,14 +85,14 @@ DOMINATE_BOUNDED_RANGE: Final = Theorem(
     source=_SOURCE,
     attained=Attained.POINTS,  # two outputs, whose losses lie where the epsilon asks for them
     pointwise=True,
-    again=dominate_again,
+    again=derivations.dominate_again,
     lossless=False,
 )
 
 
 @final
 @dataclass(frozen=True, slots=True, init=False)
-class BoundedRange(PairGuarantee[R]):
+class BoundedRange(dominating_pair.PairGuarantee[R]):
     """epsilon-bounded range: log P(y)/Q(y) stays in some interval [t, t + epsilon].
 
     The interval may depend on the two neighbours, not on the output y.
@@ -140,7 +128,7 @@ class BoundedRange(PairGuarantee[R]):
         """Return the statement in words and numbers."""
         return f"{show(self.stated_epsilon)}-bounded-range"
 
-    def stated_points(self) -> Points:
+    def stated_points(self) -> dominating_pair.Points:
         """Return (epsilon, 0): the loss is at most the length of its range."""
         return ((self.stated_epsilon, Fraction(0)),)
 
@@ -155,7 +143,7 @@ class BoundedRange(PairGuarantee[R]):
         """Enclose the largest divergence, that of a mechanism whose loss takes two values."""
         return range_divergence(self.stated_epsilon, order)
 
-    def to_pair(self) -> DominatingPair[R]:
+    def to_pair(self) -> dominating_pair.DominatingPair[R]:
         """Return the pair of two logistic distributions shifted by epsilon.
 
         Statement: logit P(S) <= logit Q(S) + eps for every event S, which is the trade-off of
@@ -169,7 +157,7 @@ class BoundedRange(PairGuarantee[R]):
         epsilon = self.stated_epsilon
         statement = f"dominated by logistic distributions {show(epsilon)} apart"
         pair = BoundedRangePair(epsilon=epsilon) if epsilon > 0 else None
-        return dominated(self, DOMINATE_BOUNDED_RANGE, statement, pair)
+        return dominating_pair.dominated(self, DOMINATE_BOUNDED_RANGE, statement, pair)
 
 
 DOMINATE_METRIC_DP: Final = Theorem(
@@ -177,13 +165,13 @@ DOMINATE_METRIC_DP: Final = Theorem(
     source="proofs/theory/path.md, Theorem 1",
     attained=Attained.WHOLE,  # the pair meets the statement
     pointwise=True,
-    again=dominate_again,
+    again=derivations.dominate_again,
 )
 
 
 @final
 @dataclass(frozen=True, slots=True, init=False)
-class MetricDP(FaithfulPairGuarantee[R]):
+class MetricDP(dominating_pair.FaithfulPairGuarantee[R]):
     """Neighbours are the ends of a path of laws, between which the loss is bounded by distance.
 
     For all neighbours there are laws P_t, 0 <= t <= 1, of which P_1 and P_0 are the laws of the
@@ -226,11 +214,11 @@ class MetricDP(FaithfulPairGuarantee[R]):
         """Return the statement in words and numbers."""
         return f"{show(self.stated_epsilon)}-metric-DP along paths"
 
-    def stated_points(self) -> Points:
+    def stated_points(self) -> dominating_pair.Points:
         """Return (epsilon, 0): the ends of a path are at distance 1."""
         return ((self.stated_epsilon, Fraction(0)),)
 
-    def to_pair(self) -> DominatingPair[R]:
+    def to_pair(self) -> dominating_pair.DominatingPair[R]:
         """Return the pair of two Laplace distributions of scale 1 shifted by epsilon.
 
         Statement: every event's mass p(t) along the path has p' <= epsilon min(p, 1 - p), so
@@ -241,4 +229,4 @@ class MetricDP(FaithfulPairGuarantee[R]):
         epsilon = self.stated_epsilon
         statement = f"dominated by Laplace variables {show(epsilon)} scales apart"
         pair = LaplacePair(epsilon=epsilon) if epsilon > 0 else None
-        return dominated(self, DOMINATE_METRIC_DP, statement, pair)
+        return dominating_pair.dominated(self, DOMINATE_METRIC_DP, statement, pair)

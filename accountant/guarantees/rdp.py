@@ -20,25 +20,14 @@ import numpy as np
 
 from dpproof.accountant import answers, arguments
 from dpproof.accountant.arguments import Number
-from dpproof.accountant.arithmetic.enclosure import (
-    ELEMENTARY_ULPS,
-    UNIT_ROUNDOFF,
-    Reals,
-    distinct,
-    from_swapped,
-    up,
-)
+from dpproof.accountant.arithmetic import enclosure
+from dpproof.accountant.arithmetic.enclosure import ELEMENTARY_ULPS, UNIT_ROUNDOFF, Reals, up
 from dpproof.accountant.arithmetic.hull import lower_hull
 from dpproof.accountant.bound import Bound
 from dpproof.accountant.errors import NotImplied
+from dpproof.accountant.guarantees import dominating_pair
 from dpproof.accountant.guarantees.derivation import Derivation, Proof
-from dpproof.accountant.guarantees.dominating_pair import (
-    GDP,
-    GivenPoints,
-    PairGuarantee,
-    Points,
-    checked_points,
-)
+from dpproof.accountant.guarantees.dominating_pair import GDP, GivenPoints, PairGuarantee, Points
 from dpproof.accountant.guarantees.guarantee import DEFAULT_RELATION, Guarantee, renyi_order, state
 from dpproof.accountant.guarantees.pure_dp import PureDP
 from dpproof.accountant.guarantees.rounding import floats_around, show
@@ -217,7 +206,9 @@ class RenyiGuarantee(Guarantee[R], ABC):
         )
         upper = min(self._total_variation(), up(math.exp(min(log_delta, 0.0)) * (1 + 1e-14)))
         if epsilon < 0:  # H_eps(P || Q) = 1 - e^eps + e^eps H_{-eps}(Q || P)
-            upper = float(from_swapped(np.zeros(1), np.array([upper]), np.array([epsilon]))[1][0])
+            upper = float(
+                enclosure.from_swapped(np.zeros(1), np.array([upper]), np.array([epsilon]))[1][0]
+            )
         return Bound(min(lower, upper), upper)
 
     @final
@@ -346,7 +337,7 @@ class RDP(RenyiGuarantee[R]):
         relation: Relation = DEFAULT_RELATION,
         derivation: Proof = None,
     ) -> None:
-        exact = checked_points(
+        exact = dominating_pair.checked_points(
             points,
             lambda order: renyi_order(order=order),
             lambda value: arguments.non_negative(value=value),
@@ -405,7 +396,7 @@ class RDP(RenyiGuarantee[R]):
             max(min(largest - 1.0, _MOST), _LEAST),
         )
         between = 1.0 + np.geomspace(first, last, _BETWEEN)
-        orders = distinct(np.concatenate([stated_orders, np.minimum(between, largest)]))
+        orders = enclosure.distinct(np.concatenate([stated_orders, np.minimum(between, largest)]))
         # orders that floats do not tell from 1 leave one at which nothing is known
         return orders[orders > 1.0] if largest > 1.0 else np.array([1.0 + _LEAST])
 

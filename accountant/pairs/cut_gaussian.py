@@ -28,15 +28,9 @@ from typing import final
 
 import numpy as np
 
+from dpproof.accountant.arithmetic import enclosure
 from dpproof.accountant.arithmetic.elementary import log_of_sum
-from dpproof.accountant.arithmetic.enclosure import (
-    ELEMENTARY_ULPS,
-    UNIT_ROUNDOFF,
-    Complexes,
-    Enclosure,
-    Reals,
-    joined,
-)
+from dpproof.accountant.arithmetic.enclosure import UNIT_ROUNDOFF, Complexes, Enclosure, Reals
 from dpproof.accountant.arithmetic.normal_distribution import log_odds_quantile, ndtr
 from dpproof.accountant.bound import Bound
 from dpproof.accountant.errors import EASIER, NotCertified, ParameterError
@@ -80,18 +74,12 @@ class CutGaussianPair(Pair):
     Proof: proofs/theory/rare.md, with what the rule for K leaves out. Only removals are cut: the
         losses of additions are tiny, and K is that of the whole pair. Where -1 <= Re s <= 0, K is
         enclosed with and without the outcomes beyond the end.
-
-    Attributes:
-        whole: the pair.
-        end: e.
-        outside: an upper bound of p for removal.
-        counted: whether outcomes beyond the end count as an infinite loss, or not at all.
     """
 
-    whole: SubsampledGaussianPair
-    end: float
-    outside: float
-    counted: bool = True
+    whole: SubsampledGaussianPair  # the pair
+    end: float  # e
+    outside: float  # an upper bound of p for removal
+    counted: bool = True  # whether outcomes beyond the end count as an infinite loss, or not at all
 
     def swapped(self) -> CutGaussianPair:
         """Return the other direction, cut at the same end."""
@@ -139,7 +127,7 @@ class CutGaussianPair(Pair):
         alpha = np.where(flipped, alpha.conj(), alpha)
         edges, rule = self._rule(np.abs(alpha).max())
         if alpha.size > 1 and alpha.size * rule.z.size > _BLOCK:
-            return joined([self.cgf(part) for part in np.array_split(s, 2)])
+            return enclosure.joined([self.cgf(part) for part in np.array_split(s, 2)])
         growth = mixture.log_ratio(rule.z, rule.shift)
         with np.errstate(over="ignore", invalid="ignore"):  # what is no number is refused
             missed = self._missed(alpha, edges, rule, growth[0].real)
@@ -340,7 +328,7 @@ class GaussianAboveFloor(ExactPair, ABC):
             first = np.exp(low - peak)
             second = np.where(right, self.weight * np.exp(np.where(right, high - peak, 0.0)), 0.0)
         total = first * (self._atom + np.where(right, -tail, tail)) + second
-        blur = (64.0 * ELEMENTARY_ULPS + 64.0) * UNIT_ROUNDOFF
+        blur = (64.0 * enclosure.ELEMENTARY_ULPS + 64.0) * UNIT_ROUNDOFF
         moved = (np.abs(t) + 1.0) * (floor + np.abs(t) * mu * mu + mu * mu + np.abs(a) * mu)
         slip = 16.0 * UNIT_ROUNDOFF * (1.0 + moved + a * a)
         size = np.abs(first) * (self._atom + np.abs(tail)) + np.abs(second)
@@ -384,7 +372,7 @@ class GaussianAboveFloor(ExactPair, ABC):
         floor = float(self.lowest)
         above = gaussian_profile(math.sqrt(self.mu_squared), np.maximum(at, floor))
         rest = np.minimum(at - floor, 0.0)
-        slack = 32 * ELEMENTARY_ULPS * UNIT_ROUNDOFF * (1.0 + np.abs(at) + floor)
+        slack = 32 * enclosure.ELEMENTARY_ULPS * UNIT_ROUNDOFF * (1.0 + np.abs(at) + floor)
         ends = []
         for end, sign in zip(above, (-1.0, 1.0), strict=True):
             rest_mass = np.exp(rest) * self.weight * end
@@ -475,16 +463,11 @@ class FlooredGaussianPair(GaussianAboveFloor):
     """The loss max(G, floor), G ~ N(mu^2/2, mu^2) under P; Q's other mass lies off P.
 
     Source: proofs/theory/logistic.md, Theorem 2: the minimum of perturbed logistic losses.
-
-    Attributes:
-        mu_squared: exact, above 0.
-        floor: exact, at or above 0, nats.
-        reverse: whether P and Q are exchanged.
     """
 
-    mu_squared: Fraction
-    floor: Fraction
-    reverse: bool = False
+    mu_squared: Fraction  # exact, above 0
+    floor: Fraction  # exact, at or above 0, nats
+    reverse: bool = False  # whether P and Q are exchanged
 
     def __post_init__(self) -> None:
         """Refuse parameters whose powers are not representable as floats."""
@@ -514,14 +497,10 @@ class FoldedGaussianPair(GaussianAboveFloor):
 
     Source: proofs/theory/separators.md, Theorem 3: Gaussian noise whose shift's signs depend on the
         output.
-
-    Attributes:
-        mu_squared: exact, above 0.
-        reverse: whether P and Q are exchanged.
     """
 
-    mu_squared: Fraction
-    reverse: bool = False
+    mu_squared: Fraction  # exact, above 0
+    reverse: bool = False  # whether P and Q are exchanged
 
     def __post_init__(self) -> None:
         """Refuse a parameter whose powers are not representable as floats."""

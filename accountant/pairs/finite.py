@@ -15,17 +15,11 @@ from typing import Final, Self, TypeAlias, final
 
 import numpy as np
 
+from dpproof.accountant.arithmetic import enclosure
 from dpproof.accountant.arithmetic.atoms import Atoms, cgfs
 from dpproof.accountant.arithmetic.discrete_laws import SkellamMasses, skellam_masses
 from dpproof.accountant.arithmetic.elementary import log_of_sum
-from dpproof.accountant.arithmetic.enclosure import (
-    UNIT_ROUNDOFF,
-    Complexes,
-    Enclosure,
-    Reals,
-    joined,
-    log_exact,
-)
+from dpproof.accountant.arithmetic.enclosure import UNIT_ROUNDOFF, Enclosure, Reals, log_exact
 from dpproof.accountant.arithmetic.hull import lower_hull
 from dpproof.accountant.bound import Bound
 from dpproof.accountant.errors import NotCertified, ParameterError
@@ -47,24 +41,24 @@ class AtomicPair(ExactPair, ABC):
         """Return the outcomes with mass under both P and Q, and the mass outside them."""
 
     @final
-    def cgf(self, s: Complexes) -> Enclosure:
+    def cgf(self, s: enclosure.Complexes) -> Enclosure:
         """Enclose K(s), the log of a finite sum."""
         return self.atoms.cgf(s)
 
     @final
     @classmethod
-    def cgfs(cls, pairs: Sequence[Self], s: Complexes) -> list[Enclosure]:
+    def cgfs(cls, pairs: Sequence[Self], s: enclosure.Complexes) -> list[Enclosure]:
         """Enclose K of many pairs, those with equally many outcomes together."""
         return cgfs([pair.atoms for pair in pairs], s)
 
     @final
     @classmethod
     def cgfs_along(
-        cls, pairs: Sequence[Self], points: Reals, line: Complexes
+        cls, pairs: Sequence[Self], points: Reals, line: enclosure.Complexes
     ) -> Sequence[Enclosure]:
         """Enclose K at the points and on the line apart, as sums on a line share work."""
         both = zip(cls.cgfs(pairs, points + 0j), cls.cgfs(pairs, line), strict=True)
-        return [joined(list(parts)) for parts in both]
+        return [enclosure.joined(list(parts)) for parts in both]
 
     @final
     def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
@@ -126,12 +120,9 @@ class ListedPair(AtomicPair):
     """A pair with finitely many outcomes, whose losses lie anywhere.
 
     Compared by identity, as it carries arrays.
-
-    Attributes:
-        table: masses and losses.
     """
 
-    table: Atoms
+    table: Atoms  # masses and losses
 
     @property
     def atoms(self) -> Atoms:
@@ -161,18 +152,12 @@ class LatticePair(AtomicPair):
     """A pair with finitely many outcomes, whose losses are ``offset + index * span``.
 
     Compared by identity, as it carries arrays.
-
-    Attributes:
-        table: masses and losses.
-        index: shape (n,), integers, increasing.
-        span: nats, a power of two if there is no offset.
-        offset: nats.
     """
 
-    table: Atoms
-    index: Reals
-    span: float
-    offset: float = 0.0
+    table: Atoms  # masses and losses
+    index: Reals  # shape (n,), integers, increasing
+    span: float  # nats, a power of two if there is no offset
+    offset: float = 0.0  # nats
 
     @property
     def atoms(self) -> Atoms:
@@ -243,15 +228,10 @@ _NEAR = 32  # Units in the last place of the largest loss: what counts as next t
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinitePair(AtomicPair):
-    """(P, Q) on outcomes 0..n-1 with exact rational masses that each sum to 1.
+    """(P, Q) on outcomes 0..n-1 with exact rational masses that each sum to 1."""
 
-    Attributes:
-        p: masses under P.
-        q: masses under Q, same length.
-    """
-
-    p: tuple[Fraction, ...]
-    q: tuple[Fraction, ...]
+    p: tuple[Fraction, ...]  # masses under P
+    q: tuple[Fraction, ...]  # masses under Q, same length
     _hash: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -20,32 +20,22 @@ from dpproof.accountant.arithmetic.enclosure import (
     Reals,
 )
 from dpproof.accountant.bound import Bound
-from dpproof.accountant.pairs.pair import (
-    CommonSupport,
-    ExactPair,
-    Lattice,
-    Reflected,
-    Smoothness,
-    required_square,
-)
+from dpproof.accountant.pairs import pair
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GaussianPair(Reflected, CommonSupport, ExactPair):
+class GaussianPair(pair.Reflected, pair.CommonSupport, pair.ExactPair):
     """(N(mu, 1), N(0, 1)): K(s) = mu^2 s (s + 1) / 2, and the loss is N(mu^2/2, mu^2) under P.
 
     Source: Dong, Roth & Su (arXiv:1905.02383), Definition 2.6 and Corollary 2.13.
-
-    Attributes:
-        mu_squared: exact, above 0; mu is sensitivity over sigma, dimensionless.
     """
 
-    mu_squared: Fraction
+    mu_squared: Fraction  # exact, above 0; mu is sensitivity over sigma, dimensionless
 
     def __post_init__(self) -> None:
         """Refuse a parameter whose powers are not representable as floats."""
-        required_square(mu_squared=self.mu_squared)
+        pair.required_square(mu_squared=self.mu_squared)
 
     def cgf(self, s: Complexes) -> Enclosure:
         """Enclose K(s) = mu^2 s (s + 1) / 2, computed with five roundings."""
@@ -72,9 +62,9 @@ class GaussianPair(Reflected, CommonSupport, ExactPair):
         """Enclose Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu)."""
         return gaussian_profile(math.sqrt(self.mu_squared), epsilon)
 
-    def smoothness(self, c: float, moment: Bound) -> Smoothness:
+    def smoothness(self, c: float, moment: Bound) -> pair.Smoothness:
         """Return a Gaussian of variance mu^2, the tilted law at every tilt."""
-        return Smoothness(gaussian_variance=float(self.mu_squared) * (1 - 1e-14))
+        return pair.Smoothness(gaussian_variance=float(self.mu_squared) * (1 - 1e-14))
 
 
 # Standard deviations at which delta is 0 in every digit, while the square is a float. Error bounds
@@ -185,7 +175,7 @@ _WIDE = 16.0
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DiscreteGaussianPair(Reflected, CommonSupport, ExactPair):
+class DiscreteGaussianPair(pair.Reflected, pair.CommonSupport, pair.ExactPair):
     """A discrete Gaussian at an integer ``shift`` over one at 0.
 
     P(x) ~ e^{-(x - shift)^2 / (2 sigma^2)}, Q(x) ~ e^{-x^2 / (2 sigma^2)}, x an integer.
@@ -198,14 +188,10 @@ class DiscreteGaussianPair(Reflected, CommonSupport, ExactPair):
     Rounds: theta by its own sum for sigma < 1, by its Poisson dual
     sigma sqrt(2 pi) sum_k e^{-2 pi^2 sigma^2 k^2 + 2 pi i k a} otherwise; s is first moved
     by multiples of 2 pi i / span into the main period, where M only turns.
-
-    Attributes:
-        sigma_squared: exact, above 0.
-        shift: an integer, at least 1.
     """
 
-    sigma_squared: Fraction
-    shift: int
+    sigma_squared: Fraction  # exact, above 0
+    shift: int  # an integer, at least 1
 
     @property
     def is_wide(self) -> bool:
@@ -243,7 +229,7 @@ class DiscreteGaussianPair(Reflected, CommonSupport, ExactPair):
         """Return an upper bound of the number of terms in K(s)."""
         return 48
 
-    def lattice(self, c: float) -> Lattice:
+    def lattice(self, c: float) -> pair.Lattice:
         """Return the lattice of the losses (2x - shift) shift / (2 sigma^2), x an integer.
 
         The tilted law is again a discrete Gaussian. With a its center, twice the sum of the
@@ -255,13 +241,13 @@ class DiscreteGaussianPair(Reflected, CommonSupport, ExactPair):
         span = float(self.shift / self.sigma_squared)
         if sigma >= _WIDE:
             near = math.exp(-0.25 / sigma**2) / (math.sqrt(math.pi) * sigma)
-            return Lattice(-0.5 * self.shift * span, span, near * (1 - 1e-12))
+            return pair.Lattice(-0.5 * self.shift * span, span, near * (1 - 1e-12))
         center = (c + 1.0) * self.shift
         x = np.floor(center) + np.arange(-math.ceil(8 * sigma) - 2, math.ceil(8 * sigma) + 3)
         weight = np.exp(-((x - center) ** 2) / (2 * float(self.sigma_squared)))
         weight /= weight.sum() * (1 + 1e-12)
         adjacency = float(2.0 * (weight[:-1] * weight[1:]).sum()) * (1 - 1e-9)
-        return Lattice(-0.5 * self.shift * span, span, adjacency)
+        return pair.Lattice(-0.5 * self.shift * span, span, adjacency)
 
 
 def _enclosed(

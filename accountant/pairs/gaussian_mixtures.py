@@ -26,24 +26,9 @@ from typing import Any, Protocol, final
 
 import numpy as np
 
-from dpproof.accountant.arithmetic.elementary import (
-    exponential_sums,
-    log1p_complex,
-    log1p_minus_linear,
-    log_of_sum,
-    log_sum,
-    summation_ulps,
-)
-from dpproof.accountant.arithmetic.enclosure import (
-    ELEMENTARY_ULPS,
-    UNIT_ROUNDOFF,
-    Complexes,
-    Enclosure,
-    Numbers,
-    Reals,
-    from_swapped,
-    rounded_short,
-)
+from dpproof.accountant.arithmetic import elementary, enclosure
+from dpproof.accountant.arithmetic.elementary import exponential_sums, log1p_complex, log_sum
+from dpproof.accountant.arithmetic.enclosure import ELEMENTARY_ULPS, Complexes, Numbers, Reals
 from dpproof.accountant.errors import EASIER, TOO_LITTLE_NOISE, NotCertified
 from dpproof.accountant.pairs.pair import layers
 
@@ -53,7 +38,7 @@ _LARGE = 1.0
 # Epsilon from which t (1 - q) exceeds 1, as 1 - q is above e^-600. Soundness depends on it.
 _FAR_FORMULA = 600.0
 # The error of a few elementary functions. Soundness depends on it.
-_ULP = 4 * ELEMENTARY_ULPS * UNIT_ROUNDOFF
+_ULP = 4 * ELEMENTARY_ULPS * enclosure.UNIT_ROUNDOFF
 
 
 def log_unsampled(sampling_rate: Fraction) -> float:
@@ -141,7 +126,7 @@ def replacement_profile(
     """
     size = np.abs(epsilon)
     lower, upper = removal_profile(base, sampling_rate, size)
-    below = from_swapped(lower, upper, -size)
+    below = enclosure.from_swapped(lower, upper, -size)
     return np.where(epsilon < 0, below[0], lower), np.where(epsilon < 0, below[1], upper)
 
 
@@ -169,22 +154,16 @@ _REAL = 1.2
 @final
 @dataclass(frozen=True, slots=True)
 class TrapezoidRules:
-    """Trapezoid rules on the lines Im z = shift for E[f(z)], z standard normal.
+    """Trapezoid rules on the lines Im z = shift for E[f(z)], z standard normal."""
 
-    Attributes:
-        z: shape (p, n), real parts of the nodes, exactly spaced.
-        shift: shape (p,), imaginary part of all nodes.
-        log_weights: shape (p, n), log of step * phi(z + i shift), real when no shift is not 0.
-        log_truncation: shape (p,), log of a bound of what the rule leaves out of the expectation
-            of (1+u)^alpha - 1 - alpha u.
-        log_plain: the same for (1+u)^alpha.
-    """
-
-    z: Reals
-    shift: Reals
+    z: Reals  # shape (p, n), real parts of the nodes, exactly spaced
+    shift: Reals  # shape (p,), imaginary part of all nodes
+    # shape (p, n), log of step * phi(z + i shift), real when no shift is not 0
     log_weights: Numbers
+    # shape (p,), log of a bound of what the rule leaves out of the expectation of (1+u)^alpha - 1 -
+    # alpha u
     log_truncation: Reals
-    log_plain: Reals
+    log_plain: Reals  # the same for (1+u)^alpha
 
     def to(self, dtype: np.dtype[Any]) -> TrapezoidRules:
         """Return the same rule with its weights in some precision."""
@@ -302,7 +281,7 @@ def _line(mu: float, q: float, log_unsampled: float, powers: Powers) -> Line:
     norm = _log_norm(mu, q, log_unsampled, powers)
     best = step = strip = shift = bound = 0.0
     for scale, widest in _STRIPS:
-        half = rounded_short(min(scale / mu, widest))
+        half = enclosure.rounded_short(min(scale / mu, widest))
         for level in (0.0, half):
             edge = level + half
             if mu * edge > _WIDEST_TURN or level > _HIGHEST:
@@ -312,7 +291,7 @@ def _line(mu: float, q: float, log_unsampled: float, powers: Powers) -> Line:
             wide = 2 * math.pi * half / (log_edge + wanted)
             if wide * (1.0 if level else _REAL) > best:
                 best = wide * (1.0 if level else _REAL)
-                step, strip, shift, bound = rounded_short(wide), half, level, log_edge
+                step, strip, shift, bound = enclosure.rounded_short(wide), half, level, log_edge
     lift = 0.5 * shift * shift - order * math.log(math.cos(0.5 * mu * shift))
     left, lost, lost_plain = _left(q, log_unsampled, powers, lift, wanted)
     right, beyond = _right(mu, log_q, log_unsampled, powers, lift + wanted)
@@ -348,14 +327,12 @@ def _right(
 ) -> tuple[float, float]:
     """Return where nodes may end, and the log of a bound of what is right of there.
 
-    The factor e^{lift} is left out.
-
-    For a loss above 0 and a the larger of Re alpha and 1, |f| phi is at most e^{lift} phi times
-    F = (1-q+v)^a + 1 + 2 |alpha| v, v = q e^l on the real line (no larger power where all
-    Re alpha <= 1). The slope of log(F phi) is at most a mu - z: from R > a mu on its
-    integral is at most F(R) phi(R) / (R - a mu). As F is about (q e^l)^a or 1 + |alpha| q e^l,
-    F phi should be small beyond the roots of two quadratics; where it is not, as v is small but
-    a v is large, it is by the slope as much further right.
+    The factor e^{lift} is left out. For a loss above 0 and a the larger of Re alpha and 1, |f| phi
+    is at most e^{lift} phi times F = (1-q+v)^a + 1 + 2 |alpha| v, v = q e^l on the real line (no
+    larger power where all Re alpha <= 1). The slope of log(F phi) is at most a mu - z: from R > a
+    mu on its integral is at most F(R) phi(R) / (R - a mu). As F is about (q e^l)^a or 1 + |alpha| q
+    e^l, F phi should be small beyond the roots of two quadratics; where it is not, as v is small
+    but a v is large, it is by the slope as much further right.
     """
     a = max(powers.high, 1.0)
     flat = max(height + max(math.log(powers.size) + log_q, 0.0), 0.0)
@@ -399,10 +376,7 @@ def _log_norm(mu: float, q: float, log_unsampled: float, powers: Powers) -> floa
 
 
 def log_size(mu: float, log_q: float, a: float) -> float:
-    """Return a lower bound of log M: (1-q+qx)^a >= (qx)^a.
-
-    Heuristic: it is in no error bound.
-    """
+    """Return a lower bound of log M: (1-q+qx)^a >= (qx)^a. Heuristic: it is in no error bound."""
     return max(a * log_q + 0.5 * a * (a - 1.0) * mu * mu, 0.0) if a > 1.0 else 0.0
 
 
@@ -435,21 +409,13 @@ Cells = tuple[Reals, Reals, Reals, Reals]
 @final
 @dataclass(frozen=True, slots=True)
 class GaussianMixtures:
-    """Gaussian mixtures of the same direction, one in each row.
+    """Gaussian mixtures of the same direction, one in each row."""
 
-    Attributes:
-        mu: shape (p,), above 0.
-        q: shape (p,), in (0, 1].
-        unsampled: shape (p,), 1 - q rounded once.
-        log_unsampled: shape (p,), log(1 - q).
-        removal: whether the mixtures come first.
-    """
-
-    mu: Reals
-    q: Reals
-    unsampled: Reals
-    log_unsampled: Reals
-    removal: bool
+    mu: Reals  # shape (p,), above 0
+    q: Reals  # shape (p,), in (0, 1]
+    unsampled: Reals  # shape (p,), 1 - q rounded once
+    log_unsampled: Reals  # shape (p,), log(1 - q)
+    removal: bool  # whether the mixtures come first
 
     @staticmethod
     def of(
@@ -530,7 +496,7 @@ class GaussianMixtures:
         large = log_likely.real > _LIKELY
         left = (loss.real < _LEFT) & (q > _OFTEN)
         shifted = q * np.expm1(np.where(large, 0.0, loss))
-        bend = log1p_minus_linear(np.where(left, 0.0, shifted))
+        bend = elementary.log1p_minus_linear(np.where(left, 0.0, shifted))
         bend = np.where(left, growth - shifted, bend)
         weighted = weights * growth - (np.exp(log_weights + log_likely) - q * weights)
         blur = np.abs(log_weights)
@@ -539,26 +505,23 @@ class GaussianMixtures:
         more = 9.0 * (blur + np.abs(log_likely) + np.abs(loss) + 16.0) + 18.0 * mu * (z + mu)
         return np.where(large, weighted, weights * bend), digits + np.where(large, more, 0.0)
 
-    def plain(self, alpha: Complexes, rule: TrapezoidRules, growth: Numbers) -> Enclosure:
+    def plain(self, alpha: Complexes, rule: TrapezoidRules, growth: Numbers) -> enclosure.Enclosure:
         """Enclose log M, shape (p, n), by the sum itself, from log(1 + u) at the nodes.
 
         This sum loses no digits if M is not close to 1.
         """
         steady = 8.0 * np.abs(rule.log_weights) + 16 * ELEMENTARY_ULPS
-        steady += 2 * summation_ulps(rule.z.shape[1])
+        steady += 2 * elementary.summation_ulps(rule.z.shape[1])
         moving = 8.0 * np.abs(growth) + self.slip(rule, growth)
         columns = np.stack([steady, moving], axis=-1)
         total, sums, peak = exponential_sums(alpha, growth, rule.log_weights, columns)
-        error = UNIT_ROUNDOFF * (sums[..., 0] + np.abs(alpha) * sums[..., 1])
+        error = enclosure.UNIT_ROUNDOFF * (sums[..., 0] + np.abs(alpha) * sums[..., 1])
         with np.errstate(over="ignore"):  # then the node is known to be unknown
             error = error + np.exp(rule.log_plain[:, None] - peak)
-            return log_of_sum(total, error, peak)
+            return elementary.log_of_sum(total, error, peak)
 
     def spread_out(self, alpha: Complexes) -> bool:
-        """Return whether one rule would have to serve values of very different sizes.
-
-        Heuristic.
-        """
+        """Return whether one rule would have to serve values of very different sizes. Heuristic."""
         low, high = float(alpha.real.min()), float(alpha.real.max())
         return any(
             log_size(mu, math.log(q), high) - log_size(mu, math.log(q), low) > _SPREAD
@@ -603,11 +566,10 @@ class GaussianMixtures:
     def layers(self, cells: Cells, upper: Reals) -> tuple[Reals, Reals]:
         """Return layers of the density of each loss tilted by c, from upper bounds of K(c).
 
-        It returns masses and widths, each (p, n).
-
-        On a cell in z the density in nats is at least the smallest phi times the smallest power of
-        1 + u (monotone in z), over the largest slope dL/dz = mu q e^l / (1 + u), which increases in
-        z. A cell counts as empty if its length has too few correct digits.
+        It returns masses and widths, each (p, n). On a cell in z the density in nats is at least
+        the smallest phi times the smallest power of 1 + u (monotone in z), over the largest slope
+        dL/dz = mu q e^l / (1 + u), which increases in z. A cell counts as empty if its length has
+        too few correct digits.
         """
         alpha, z, real, log_phi = cells
         mu = self.mu[:, None]

@@ -50,25 +50,16 @@ _SMALL: Final = _GRID >> 120  # Corners closer to an end are left out. Heuristic
 @final
 @dataclass(frozen=True, slots=True)
 class Isoperimetric:
-    """The concave kappa that is the least of some lines, with the primitive G of 1/kappa.
+    """The concave kappa that is the least of some lines, with the primitive G of 1/kappa."""
 
-    Attributes:
-        at: shape (m + 1,), masses from 0 to 1 between which kappa is linear.
-        height: kappa there, 0 at both ends.
-        log_height: log of kappa there, 0 at both ends.
-        slope: shape (m,), of the pieces, falling.
-        place: shape (m + 1,), G of the masses, -inf and +inf at the ends.
-        breaks: shape (2m - 2,), all x at which F(x) or F(x + 1) enters a new piece.
-        loss: log of F'(x + 1) / F'(x) there, falling.
-    """
-
-    at: tuple[Decimal, ...]
-    height: tuple[Decimal, ...]
-    log_height: tuple[Decimal, ...]
-    slope: tuple[Decimal, ...]
-    place: tuple[Decimal, ...]
+    at: tuple[Decimal, ...]  # shape (m + 1,), masses from 0 to 1 between which kappa is linear
+    height: tuple[Decimal, ...]  # kappa there, 0 at both ends
+    log_height: tuple[Decimal, ...]  # log of kappa there, 0 at both ends
+    slope: tuple[Decimal, ...]  # shape (m,), of the pieces, falling
+    place: tuple[Decimal, ...]  # shape (m + 1,), G of the masses, -inf and +inf at the ends
+    # shape (2m - 2,), all x at which F(x) or F(x + 1) enters a new piece
     breaks: tuple[Decimal, ...]
-    loss: tuple[Decimal, ...]
+    loss: tuple[Decimal, ...]  # log of F'(x + 1) / F'(x) there, falling
 
     def mass(self, x: Decimal) -> Decimal:
         """Return F(x)."""
@@ -365,19 +356,12 @@ _LEVELS: Final = 8
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tangents:
-    """The tangents that replace the concave bounds; any places give valid bounds. Heuristic.
+    """The tangents that replace the concave bounds; any places give valid bounds. Heuristic."""
 
-    Attributes:
-        near: normal quantiles z, tangents of I at the mass of the tail beyond z.
-        deep: for each of them, one for I at a share of that mass.
-        levels: three for every line of mu, or of m.
-        missed: minus log2 of the mass below which events are missed.
-    """
-
-    near: Points
-    deep: Points
-    levels: Points
-    missed: int = _MISSED[0]
+    near: Points  # normal quantiles z, tangents of I at the mass of the tail beyond z
+    deep: Points  # for each of them, one for I at a share of that mass
+    levels: Points  # three for every line of mu, or of m
+    missed: int = _MISSED[0]  # minus log2 of the mass below which events are missed
 
 
 def tangents(

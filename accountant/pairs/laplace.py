@@ -13,34 +13,15 @@ from typing import Self, final
 
 import numpy as np
 
+from dpproof.accountant.arithmetic import elementary, enclosure
 from dpproof.accountant.arithmetic.atoms import Atoms
-from dpproof.accountant.arithmetic.elementary import (
-    exp_minus_linear,
-    log1p_enclosure,
-    log_enclosure,
-)
-from dpproof.accountant.arithmetic.enclosure import (
-    ELEMENTARY_ULPS,
-    UNIT_ROUNDOFF,
-    Complexes,
-    Enclosure,
-    Reals,
-    log_exact,
-)
+from dpproof.accountant.arithmetic.enclosure import UNIT_ROUNDOFF, Complexes, Enclosure, Reals
 from dpproof.accountant.bound import Bound
 from dpproof.accountant.errors import NotCertified
+from dpproof.accountant.pairs import pair as pair_parts
 from dpproof.accountant.pairs.finite import PRECISE, AtomicPair, nearest_mass
 from dpproof.accountant.pairs.gaussian import pure_mu
-from dpproof.accountant.pairs.pair import (
-    CommonSupport,
-    ExactPair,
-    Exponentials,
-    Lattice,
-    Reflected,
-    Smoothness,
-    exponential_layers,
-    required_loss,
-)
+from dpproof.accountant.pairs.pair import ExactPair, Exponentials, Lattice, Reflected, Smoothness
 
 # Decimal digits of masses before they are rounded to floats. Soundness depends on it: with as many
 # categories as e^epsilon, epsilon cancels, and floats would lose its digits.
@@ -52,25 +33,19 @@ _DIGITS = 60
 class RandomizedResponsePair(Reflected, AtomicPair):
     """Keep the true category with probability e^eps/(e^eps + k - 1), else a uniform other one.
 
-    The losses are epsilon, 0 and -epsilon. For k = 2 this pair dominates every pure
-    epsilon-DP mechanism (Kairouz, Oh & Viswanath, arXiv:1311.0776, Theorem 3.4 and its proof).
-    With ``infinite`` > 0 every mass is scaled by 1 - infinite and that much mass is added
-    where the other distribution has none: for k = 2 the pair of all
-    (epsilon, infinite)-DP mechanisms.
-
-    Attributes:
-        epsilon: exact, above 0, nats.
-        categories: k, at least 2.
-        infinite: exact, in [0, 1).
+    The losses are epsilon, 0 and -epsilon. For k = 2 this pair dominates every pure epsilon-DP
+    mechanism (Kairouz, Oh & Viswanath, arXiv:1311.0776, Theorem 3.4 and its proof). With
+    ``infinite`` > 0 every mass is scaled by 1 - infinite and that much mass is added where the
+    other distribution has none: for k = 2 the pair of all (epsilon, infinite)-DP mechanisms.
     """
 
-    epsilon: Fraction
-    categories: int = 2
-    infinite: Fraction = Fraction(0)
+    epsilon: Fraction  # exact, above 0, nats
+    categories: int = 2  # k, at least 2
+    infinite: Fraction = Fraction(0)  # exact, in [0, 1)
 
     def __post_init__(self) -> None:
         """Refuse a parameter whose powers are not representable as floats."""
-        required_loss(epsilon=self.epsilon)
+        pair_parts.required_loss(epsilon=self.epsilon)
 
     @property
     def atoms(self) -> Atoms:
@@ -111,7 +86,7 @@ def _response_atoms(pair: RandomizedResponsePair) -> Atoms:
         if others > 1:
             log_p.append(float(Decimal(others - 1).ln() + kept - exact))
     loss = [epsilon, -epsilon, 0.0][: len(log_p)]
-    finite = log_exact(1 - pair.infinite)
+    finite = enclosure.log_exact(1 - pair.infinite)
     mass = nearest_mass(pair.infinite)
     return Atoms(np.array(log_p) + finite, np.array(loss), mass, mass)
 
@@ -122,19 +97,15 @@ def as_decimal(value: Fraction) -> Decimal:
 
 
 class PureLoss(ExactPair, ABC):
-    """A pair whose losses are those of pure epsilon-DP: at most epsilon, and at least -epsilon.
-
-    Attributes:
-        epsilon: exact, above 0, nats.
-    """
+    """A pair whose losses are those of pure epsilon-DP: at most epsilon, and at least -epsilon."""
 
     __slots__ = ()
 
-    epsilon: Fraction
+    epsilon: Fraction  # exact, above 0, nats
 
     def __post_init__(self) -> None:
         """Refuse a parameter whose powers are not representable as floats."""
-        required_loss(epsilon=self.epsilon)
+        pair_parts.required_loss(epsilon=self.epsilon)
 
     @property
     def max_loss(self) -> float:
@@ -166,7 +137,7 @@ _AT_ONCE = 1 << 13  # Values evaluated at once, to bound memory. Heuristic.
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LaplacePair(Reflected, CommonSupport, PureLoss):
+class LaplacePair(Reflected, pair_parts.CommonSupport, PureLoss):
     """The pair (Lap(a), Lap(0)) of scale 1, a = sensitivity / scale.
 
     M(s) = ((s+1) e^{sa} + s e^{-(s+1)a}) / (2s+1): under P the loss is a with mass 1/2, -a
@@ -181,7 +152,7 @@ class LaplacePair(Reflected, CommonSupport, PureLoss):
         a = float(self.epsilon)
         if float(np.abs(s.real).max()) * a + a > _LARGE:
             return self._large(s, a)
-        both = exp_minus_linear(np.concatenate([s, -(s + 1.0)]), np.array([a]), _FLAT)
+        both = elementary.exp_minus_linear(np.concatenate([s, -(s + 1.0)]), np.array([a]), _FLAT)
         return _from_excess(s, s * a, both[: s.size], -(s + 1.0) * a, both[s.size :])
 
     @classmethod
@@ -215,7 +186,9 @@ class LaplacePair(Reflected, CommonSupport, PureLoss):
         """Enclose K as s a + log of (s + 1 + s e^{-(2s+1)a}) / (2s + 1), for Re s > 0."""
         inner = (s + 1.0 + s * np.exp(-(2.0 * s + 1.0) * a)) / (2.0 * s + 1.0)
         value = s * a + np.log(inner)
-        return Enclosure(value, 32 * ELEMENTARY_ULPS * UNIT_ROUNDOFF * (1.0 + np.abs(s) * a))
+        return Enclosure(
+            value, 32 * enclosure.ELEMENTARY_ULPS * UNIT_ROUNDOFF * (1.0 + np.abs(s) * a)
+        )
 
     def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
         """Enclose the profile: 1 - e^{(eps-a)/2} on [-a, a], 0 above, 1 - e^eps below."""
@@ -236,7 +209,10 @@ class LaplacePair(Reflected, CommonSupport, PureLoss):
         """Return layers of the tilted density, which is exponential on (-a, a), and both atoms."""
         a = np.array([float(pair.epsilon) for pair in pairs])
         upper = np.array([moment.upper for moment in moments])
-        layers = zip(*exponential_layers(c + 0.5, a, -math.log(4.0) - 0.5 * a - upper), strict=True)
+        layers = zip(
+            *pair_parts.exponential_layers(c + 0.5, a, -math.log(4.0) - 0.5 * a - upper),
+            strict=True,
+        )
         logs = np.minimum([c * a - upper, -(c + 1.0) * a - upper], 0.0)
         p, q = (0.5 * (1 - 1e-9) * np.exp(logs)).tolist()
         atoms = zip(p, q, (2.0 * a).tolist(), (c * a < PRECISE).tolist(), strict=True)
@@ -257,7 +233,7 @@ def _near_zero(s: Complexes, a: Reals) -> Enclosure:
     """Enclose K at each s for each a of a column, through e^z - 1 - z."""
     first, second = s * a, -(s + 1.0) * a
     arguments = np.concatenate([first.ravel(), second.ravel()])
-    both = exp_minus_linear(arguments, np.ones(1), _FLAT).reshape(2, *first.shape)
+    both = elementary.exp_minus_linear(arguments, np.ones(1), _FLAT).reshape(2, *first.shape)
     return _from_excess(s, first, both[0], second, both[1])
 
 
@@ -273,11 +249,13 @@ def _far_from_zero(s: Complexes, a: Reals) -> Enclosure:
     real = cosine * (up * p.real + down * q.real) - sine * (up * p.imag - down * q.imag)
     imag = cosine * (up * p.imag + down * q.imag) + sine * (up * p.real - down * q.real)
     size = np.maximum(np.hypot(real, imag), _SMALLEST)
-    units = 4.0 * (np.abs(s) + np.abs(s + 1.0)) * a + (2 * ELEMENTARY_ULPS + 48)
+    units = 4.0 * (np.abs(s) + np.abs(s + 1.0)) * a + (2 * enclosure.ELEMENTARY_ULPS + 48)
     error = units * UNIT_ROUNDOFF * (up * np.abs(p) + down * np.abs(q))
     value = np.empty(size.shape, complex)
     value.real, value.imag = np.log(size), np.arctan2(imag, real)
-    return log_enclosure(value, error / size, 2 * ELEMENTARY_ULPS * (1.0 + np.abs(value)))
+    return elementary.log_enclosure(
+        value, error / size, 2 * enclosure.ELEMENTARY_ULPS * (1.0 + np.abs(value))
+    )
 
 
 def _from_excess(
@@ -287,8 +265,10 @@ def _from_excess(
     size = np.abs(s + 1.0) * np.abs(first) ** 2 * np.exp(np.maximum(first.real, 0.0))
     size += np.abs(s) * np.abs(second) ** 2 * np.exp(np.maximum(second.real, 0.0))
     scale = np.abs(2.0 * s + 1.0)
-    error = (13 * ELEMENTARY_ULPS + 164 + 4 * np.abs(first)) * UNIT_ROUNDOFF * size / scale
-    return log1p_enclosure(((s + 1.0) * up + s * down) / (2.0 * s + 1.0), error)
+    error = (
+        (13 * enclosure.ELEMENTARY_ULPS + 164 + 4 * np.abs(first)) * UNIT_ROUNDOFF * size / scale
+    )
+    return elementary.log1p_enclosure(((s + 1.0) * up + s * down) / (2.0 * s + 1.0), error)
 
 
 _MAX_SHIFT = 100_000  # Largest shift that is tabulated, to bound memory. Exceeding it raises.
@@ -296,20 +276,16 @@ _MAX_SHIFT = 100_000  # Largest shift that is tabulated, to bound memory. Exceed
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DiscreteLaplacePair(Reflected, CommonSupport, AtomicPair):
+class DiscreteLaplacePair(Reflected, pair_parts.CommonSupport, AtomicPair):
     """P(x) ~ e^{-|x - shift|/scale} over Q(x) ~ e^{-|x|/scale} on the integers.
 
     With r = e^{-1/scale}, under P the loss is shift/scale with mass 1/(1+r), -shift/scale
     with mass r^shift/(1+r), and (2x - shift)/scale with mass (1-r)/(1+r) r^{shift-x} for
     0 < x < shift. Source: geometric sums.
-
-    Attributes:
-        scale: exact, above 0.
-        shift: an integer, at least 1.
     """
 
-    scale: Fraction
-    shift: int
+    scale: Fraction  # exact, above 0
+    shift: int  # an integer, at least 1
 
     def __post_init__(self) -> None:
         """Refuse shifts whose table of masses would be large."""
@@ -362,7 +338,7 @@ _TERMS = 8  # Terms of that series; the next is below 2^-80 of the first. Error 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LogisticShift(Reflected, CommonSupport, PureLoss, ABC):
+class LogisticShift(Reflected, pair_parts.CommonSupport, PureLoss, ABC):
     """A pair of logistic distributions of scale 1 at distance epsilon.
 
     With a = e^epsilon and V uniform on [0, 1] under Q, dP/dQ = a / (1 + (a-1)V)^2. So under
@@ -390,7 +366,7 @@ class LogisticShift(Reflected, CommonSupport, PureLoss, ABC):
         top = flip + np.log((1.0 - np.exp(-2.0 * flip)) / flip)
         bottom = 0.5 * e + math.log(-math.expm1(-e) / (0.5 * e))
         size = 4.0 + np.abs(flip) + np.abs(top) + e + 1.0 / np.abs(-np.expm1(-2.0 * flip))
-        return Enclosure(top - bottom + 0j, 4 * ELEMENTARY_ULPS * UNIT_ROUNDOFF * size)
+        return Enclosure(top - bottom + 0j, 4 * enclosure.ELEMENTARY_ULPS * UNIT_ROUNDOFF * size)
 
     def _small(self, z: Complexes, half: float) -> Enclosure:
         """Enclose K next to 0 as log1p of the ratio minus 1.
@@ -410,7 +386,7 @@ class LogisticShift(Reflected, CommonSupport, PureLoss, ABC):
             base += factor * half ** (2 * k)
         excess = difference * total / (1.0 + base)
         size = np.abs(square) + half * half
-        return log1p_enclosure(excess, 16 * UNIT_ROUNDOFF * size)
+        return elementary.log1p_enclosure(excess, 16 * UNIT_ROUNDOFF * size)
 
     def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
         """Enclose the profile, (sqrt(a) - sqrt(t))^2 / (a - 1) on [1/a, a], t = e^eps.
@@ -426,7 +402,7 @@ class LogisticShift(Reflected, CommonSupport, PureLoss, ABC):
             epsilon < -e, -np.expm1(np.minimum(epsilon, 0.0)), np.where(epsilon >= e, 0.0, value)
         )
         slip = 8 * UNIT_ROUNDOFF * (np.abs(inside) + e)
-        margin = 16 * ELEMENTARY_ULPS * UNIT_ROUNDOFF * value
+        margin = 16 * enclosure.ELEMENTARY_ULPS * UNIT_ROUNDOFF * value
         margin += slip * (root * (1.0 - root) + slip) / scale
         left = epsilon < self.max_loss  # between a rounded and the exact end some delta is left
         return np.maximum(value - margin, 0.0), value + np.where(left, margin, 0.0)
@@ -436,7 +412,7 @@ class LogisticShift(Reflected, CommonSupport, PureLoss, ABC):
         e = float(self.epsilon)
         log_sinh = 0.5 * e + math.log(-0.5 * math.expm1(-e))
         scale = -math.log(4.0) - log_sinh - moment.upper
-        masses, widths = exponential_layers(c + 0.5, e, scale)
+        masses, widths = pair_parts.exponential_layers(c + 0.5, e, scale)
         return Smoothness(masses=masses, widths=widths)
 
     def exponentials(self) -> Exponentials | None:

@@ -12,14 +12,9 @@ from typing import final
 
 import numpy as np
 
+from dpproof.accountant.arithmetic import enclosure
 from dpproof.accountant.arithmetic.elementary import log1p_enclosure
-from dpproof.accountant.arithmetic.enclosure import (
-    UNIT_ROUNDOFF,
-    Complexes,
-    Enclosure,
-    Numbers,
-    Reals,
-)
+from dpproof.accountant.arithmetic.enclosure import UNIT_ROUNDOFF, Enclosure, Numbers, Reals
 from dpproof.accountant.pairs.gaussian_mixtures import GaussianMixtures, TrapezoidRules
 
 _COLUMNS = 64  # Size of products of matrices, for which no library starts threads. Heuristic.
@@ -33,31 +28,18 @@ _OPERATIONS, _FIRST_ORDER = 160.0, 32.0
 @final
 @dataclass(frozen=True, slots=True)
 class _Terms:
-    """What the sums of rows have in common, with g = log(1 + u) at m nodes.
+    """What the sums of rows have in common, with g = log(1 + u) at m nodes."""
 
-    Attributes:
-        growth: shape (p, m), g.
-        grown: shape (p, m), |g|.
-        moved: shape (p, m), how many u the g err by.
-        blur: shape (p, m), |log w|.
-        bent: shape (p, m), w (g - u).
-        flat: shape (p,), how many u the sum of ``bent`` errs by.
-        exponents: shape (p, k, m), x = a g for k real powers a of 1 + u.
-        second: shape (p, k, m), w (e^x - 1 - x).
-        heavy: shape (p, k, m), |w| max(e^{Re x}, 1).
-        rounded: shape (p, m), how many u a term of the second order errs by.
-    """
-
-    growth: Numbers
-    grown: Reals
-    moved: Reals
-    blur: Reals
-    bent: Numbers
-    flat: Reals
-    exponents: Numbers
-    second: Numbers
-    heavy: Reals
-    rounded: Reals
+    growth: Numbers  # shape (p, m), g
+    grown: Reals  # shape (p, m), |g|
+    moved: Reals  # shape (p, m), how many u the g err by
+    blur: Reals  # shape (p, m), |log w|
+    bent: Numbers  # shape (p, m), w (g - u)
+    flat: Reals  # shape (p,), how many u the sum of ``bent`` errs by
+    exponents: Numbers  # shape (p, k, m), x = a g for k real powers a of 1 + u
+    second: Numbers  # shape (p, k, m), w (e^x - 1 - x)
+    heavy: Reals  # shape (p, k, m), |w| max(e^{Re x}, 1)
+    rounded: Reals  # shape (p, m), how many u a term of the second order errs by
 
     @staticmethod
     def of(mixtures: GaussianMixtures, powers: Reals, rule: TrapezoidRules) -> _Terms:
@@ -129,7 +111,7 @@ def moments(
 
 def _turned_sums(
     tilted: Numbers, growth: Numbers, step: Reals, shape: tuple[int, int]
-) -> Complexes:
+) -> enclosure.Complexes:
     """Return the sums of W E(t g), t = k step, shape (p, n).
 
     With D(x) = e^{ix} - 1, E(x + y) = D(x) D(y) + E(x) + E(y), so that of k = j width + r the

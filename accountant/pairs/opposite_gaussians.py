@@ -10,16 +10,8 @@ from typing import final
 
 import numpy as np
 
-from dpproof.accountant.arithmetic import normal_distribution
-from dpproof.accountant.arithmetic.elementary import (
-    TAYLOR_RADIUS,
-    exp_minus_linear,
-    exponential_sums,
-    log1p_enclosure,
-    log_of_sum,
-    log_sum,
-    summation_ulps,
-)
+from dpproof.accountant.arithmetic import elementary, normal_distribution
+from dpproof.accountant.arithmetic.elementary import exponential_sums, log_sum, summation_ulps
 from dpproof.accountant.arithmetic.enclosure import (
     ELEMENTARY_ULPS,
     UNIT_ROUNDOFF,
@@ -33,16 +25,9 @@ from dpproof.accountant.arithmetic.enclosure import (
 )
 from dpproof.accountant.bound import Bound
 from dpproof.accountant.errors import TOO_LITTLE_NOISE, NotCertified
+from dpproof.accountant.pairs import pair as pair_parts
 from dpproof.accountant.pairs.gaussian_mixtures import log_unsampled
-from dpproof.accountant.pairs.pair import (
-    CommonSupport,
-    ExactPair,
-    Reflected,
-    Smoothness,
-    layers,
-    required_rate,
-    required_square,
-)
+from dpproof.accountant.pairs.pair import CommonSupport, ExactPair, Reflected, Smoothness, layers
 
 # The error of an elementary function. Soundness depends on it.
 _ULP = ELEMENTARY_ULPS * UNIT_ROUNDOFF
@@ -111,17 +96,11 @@ _ROUNDING = 1e-9  # Far above the rounding of the logs of bounds. Soundness depe
 @final
 @dataclass(frozen=True, slots=True)
 class OppositeRule:
-    """Nodes at integer multiples of a step.
+    """Nodes at integer multiples of a step."""
 
-    Attributes:
-        z: shape (n,), the nodes, exactly spaced.
-        step: their distance, of 20 significant bits.
-        log_truncation: log of a bound of what the rule misses of E[f + g].
-    """
-
-    z: Reals
-    step: float
-    log_truncation: float
+    z: Reals  # shape (n,), the nodes, exactly spaced
+    step: float  # their distance, of 20 significant bits
+    log_truncation: float  # log of a bound of what the rule misses of E[f + g]
 
 
 @final
@@ -252,21 +231,13 @@ _PEAK = -0.5 * math.log(2 * math.pi)  # The log of phi(0).
 @final
 @dataclass(frozen=True, slots=True)
 class OppositeCells:
-    """Adjacent cells of z, with the parameters that give the bounds on them.
+    """Adjacent cells of z, with the parameters that give the bounds on them."""
 
-    Attributes:
-        c: the tilt, above 0.
-        mu: of the mixtures.
-        log_q: log of the sampling rate.
-        log_unsampled: log(1 - q).
-        z: shape (n + 1,), the ends.
-    """
-
-    c: float
-    mu: float
-    log_q: float
-    log_unsampled: float
-    z: Reals
+    c: float  # the tilt, above 0
+    mu: float  # of the mixtures
+    log_q: float  # log of the sampling rate
+    log_unsampled: float  # log(1 - q)
+    z: Reals  # shape (n + 1,), the ends
 
     @staticmethod
     def of(mu: float, sampling_rate: Fraction, c: float) -> OppositeCells:
@@ -363,19 +334,15 @@ class OppositeGaussiansPair(Reflected, CommonSupport, ExactPair):
     Rounds: KL(P|Q) = E[(A - B) loss] / 2 =: D by symmetry, a sum of positive terms, and
         M - 1 = E[A (e^{s loss} - 1 - s loss)] + s D, an integral of terms of the size of the
         answer. Both are taken by one trapezoid rule (pairs/opposite_quadrature.py).
-
-    Attributes:
-        mu_squared: exact, above 0; mu is a record's contribution over sigma.
-        sampling_rate: exact, in (0, 1).
     """
 
-    mu_squared: Fraction
-    sampling_rate: Fraction
+    mu_squared: Fraction  # exact, above 0; mu is a record's contribution over sigma
+    sampling_rate: Fraction  # exact, in (0, 1)
 
     def __post_init__(self) -> None:
         """Refuse parameters that are not representable as floats."""
-        required_square(mu_squared=self.mu_squared)
-        required_rate(sampling_rate=self.sampling_rate)
+        pair_parts.required_square(mu_squared=self.mu_squared)
+        pair_parts.required_rate(sampling_rate=self.sampling_rate)
 
     @property
     def zcdp_bound(self) -> float:
@@ -480,25 +447,16 @@ class _Mixtures:
 @final
 @dataclass(frozen=True, slots=True)
 class _Nodes:
-    """The values at the nodes that the sums need, each of shape (n,).
+    """The values at the nodes that the sums need, each of shape (n,)."""
 
-    Attributes:
-        growth: the loss, within ``slip`` u of itself.
-        log_weights: log of step * phi * A, within ``blur`` u.
-        divergence: the terms of D, at or above 0, within (``slip`` + ``drift``) u of themselves.
-        slip: a relative error in u.
-        blur: an absolute error in u.
-        drift: a relative error in u.
-        log_truncation: that of the rule.
-    """
-
-    growth: Reals
-    log_weights: Reals
+    growth: Reals  # the loss, within ``slip`` u of itself
+    log_weights: Reals  # log of step * phi * A, within ``blur`` u
+    # the terms of D, at or above 0, within (``slip`` + ``drift``) u of themselves
     divergence: Reals
-    slip: Reals
-    blur: Reals
-    drift: Reals
-    log_truncation: float
+    slip: Reals  # a relative error in u
+    blur: Reals  # an absolute error in u
+    drift: Reals  # a relative error in u
+    log_truncation: float  # that of the rule
 
     def cgf(self, s: Complexes) -> Enclosure:
         """Enclose K by second-order terms, or by the plain sum if M is not close to 1."""
@@ -519,7 +477,7 @@ class _Nodes:
         )
         error = UNIT_ROUNDOFF * (sums[..., 0] + np.abs(s) * sums[..., 1])
         with np.errstate(over="ignore"):  # then M is known to be unknown
-            return log_of_sum(total, error + np.exp(self.log_truncation - peak), peak)
+            return elementary.log_of_sum(total, error + np.exp(self.log_truncation - peak), peak)
 
     def _small(self, s: Complexes) -> Enclosure:
         """Enclose K as log1p of the sum of w (e^{s loss} - 1 - s loss) and of s D.
@@ -537,7 +495,9 @@ class _Nodes:
         excess += s * self.divergence.sum()
         flat = self.divergence @ (self.slip + self.drift + 2.0 * summation_ulps(self.growth.size))
         error += size * flat
-        return log1p_enclosure(excess, UNIT_ROUNDOFF * error + math.exp(self.log_truncation))
+        return elementary.log1p_enclosure(
+            excess, UNIT_ROUNDOFF * error + math.exp(self.log_truncation)
+        )
 
     def _second_order(self, s: Complexes) -> tuple[Complexes, Reals]:
         """Sum w (e^v - 1 - v), v = s loss, for arguments of similar size; return its error in u.
@@ -549,9 +509,9 @@ class _Nodes:
         slip |v| besides, and v by slip |v|.
         """
         size, grown, logs = np.abs(s), np.abs(self.growth), np.abs(self.log_weights)
-        apart = float(size.max()) * grown > TAYLOR_RADIUS
+        apart = float(size.max()) * grown > elementary.TAYLOR_RADIUS
         near, weights = ~apart, np.exp(self.log_weights[apart])
-        total = exp_minus_linear(s, self.growth[near], self.log_weights[near])
+        total = elementary.exp_minus_linear(s, self.growth[near], self.log_weights[near])
         tilts = distinct(s.real)
         exponent = np.maximum(np.multiply.outer(tilts, self.growth), 0.0) + self.log_weights
         close = 13.0 * ELEMENTARY_ULPS + 88.0 + 14.0 * logs + self.blur + self.slip

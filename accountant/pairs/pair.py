@@ -43,60 +43,45 @@ class Smoothness:
     a mixture of uniform distributions: ``masses[j]`` spread evenly over an interval of length
     ``widths[j]``, the rest unknown; and for y >= 0 the modulus is at most
     sum_j ``heights[j]`` e^{-``rates[j]`` y}. Proved in proofs/theory/contour.md, section 3.
-
-    Attributes:
-        gaussian_variance: at or below the true one, nats squared.
-        masses: shape (m,), each at or below the true mass, sum at most 1.
-        widths: shape (m,), nats.
-        heights: shape (k,), upper bounds, or empty when no such bound is known.
-        rates: shape (k,), lower bounds at or above 0.
-        span: for a law on a lattice, its span; what follows is then valid for y <= pi / span.
-        step_masses: shape (l,), masses spread evenly over neighbouring lattice points.
-        steps: shape (l,), how many points.
-        atoms: masses of two atoms, at or below the true ones, and their distance, within 5e-13 of
-            itself; or None.
     """
 
-    gaussian_variance: float = 0.0
+    gaussian_variance: float = 0.0  # at or below the true one, nats squared
+    # shape (m,), each at or below the true mass, sum at most 1
     masses: Reals = field(default_factory=lambda: np.empty(0))
-    widths: Reals = field(default_factory=lambda: np.empty(0))
+    widths: Reals = field(default_factory=lambda: np.empty(0))  # shape (m,), nats
+    # shape (k,), upper bounds, or empty when no such bound is known
     heights: Reals = field(default_factory=lambda: np.empty(0))
+    # shape (k,), lower bounds at or above 0
     rates: Reals = field(default_factory=lambda: np.empty(0))
+    # for a law on a lattice, its span; what follows is then valid for y <= pi / span
     span: float = 0.0
+    # shape (l,), masses spread evenly over neighbouring lattice points
     step_masses: Reals = field(default_factory=lambda: np.empty(0))
-    steps: Reals = field(default_factory=lambda: np.empty(0))
+    steps: Reals = field(default_factory=lambda: np.empty(0))  # shape (l,), how many points
+    # masses of two atoms, at or below the true ones, and their distance, within 5e-13 of itself; or
+    # None
     atoms: tuple[float, float, float] | None = None
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Lattice:
-    """A lattice: all finite losses are ``offset + k * span``, k an integer.
+    """A lattice: all finite losses are ``offset + k * span``, k an integer."""
 
-    Attributes:
-        offset: one loss, nats; within two units in the last place.
-        span: the spacing, nats; within two units in the last place.
-        adjacency: at or below twice the sum over k of w_k w_{k+1}, where w are the masses of
-            the loss tilted by c. Then |E e^{iyL}|^2 <= 1 - adjacency (1 - cos(y span)).
-    """
-
-    offset: float
-    span: float
+    offset: float  # one loss, nats; within two units in the last place
+    span: float  # the spacing, nats; within two units in the last place
+    # at or below twice the sum over k of w_k w_{k+1}, where w are the masses of the loss tilted by
+    # c. Then |E e^{iyL}|^2 <= 1 - adjacency (1 - cos(y span)).
     adjacency: float
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Exponentials:
-    """M as a sum over t, j of weights[t, j] z^{-j} e^{z exponents[t]}, z = s + 1/2.
+    """M as a sum over t, j of weights[t, j] z^{-j} e^{z exponents[t]}, z = s + 1/2."""
 
-    Attributes:
-        exponents: shape (t,), nats, within two units in the last place.
-        weights: shape (t, j), within a few units in the last place.
-    """
-
-    exponents: Reals
-    weights: Reals
+    exponents: Reals  # shape (t,), nats, within two units in the last place
+    weights: Reals  # shape (t, j), within a few units in the last place
 
 
 class Pair(Readable, ABC):
@@ -423,18 +408,13 @@ class Tails:
     On a cell of width h, |sin(td/2)| is at least that at its middle minus hd/4. Atoms at different
     distances are hardly ever all aligned: the product is small up to the end of the cells, where
     a bound of each for all t is 1.
-
-    Attributes:
-        parts: what is known of each tilted loss law, and its count.
-        width: of a cell, 0 if there are none.
-        largest: shape (n,), the largest log of the bound of the atomic product from each cell on.
-        others: the parts without atoms.
     """
 
-    parts: list[tuple[Smoothness, int]]
-    width: float = 0.0
+    parts: list[tuple[Smoothness, int]]  # what is known of each tilted loss law, and its count
+    width: float = 0.0  # of a cell, 0 if there are none
+    # shape (n,), the largest log of the bound of the atomic product from each cell on
     largest: Reals = field(default_factory=lambda: np.empty(0))
-    others: list[tuple[Smoothness, int]] = field(default_factory=list)
+    others: list[tuple[Smoothness, int]] = field(default_factory=list)  # the parts without atoms
 
     @property
     def end(self) -> float:

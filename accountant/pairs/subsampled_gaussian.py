@@ -11,26 +11,8 @@ from typing import Any, TypeGuard, final
 
 import numpy as np
 
-from dpproof.accountant.arithmetic import normal_distribution
-from dpproof.accountant.arithmetic.elementary import (
-    LONGER,
-    TAYLOR_RADIUS,
-    exp_minus_linear,
-    log1p_enclosure,
-)
-from dpproof.accountant.arithmetic.enclosure import (
-    ELEMENTARY_ULPS,
-    EXTENDED,
-    UNIT_ROUNDOFF,
-    Complexes,
-    Enclosure,
-    Numbers,
-    Reals,
-    distinct,
-    joined,
-    unit_roundoff,
-    weighted_sum,
-)
+from dpproof.accountant.arithmetic import elementary, enclosure, normal_distribution
+from dpproof.accountant.arithmetic.enclosure import EXTENDED, Complexes, Enclosure, Reals, joined
 from dpproof.accountant.bound import Bound
 from dpproof.accountant.errors import NotCertified
 from dpproof.accountant.pairs.gaussian import gaussian_profile
@@ -67,18 +49,12 @@ class SubsampledGaussianPair(CommonSupport, ExactPair):
     Rounds: as E[u] = 0, M - 1 = E[(1+u)^alpha - 1 - alpha u], an integral of terms of the
         size of the answer. It is taken by a trapezoid rule (pairs/mixture_quadrature.py) on a
         line on which |(1+u)^{i Im alpha}| <= 1, conjugating alpha so that Im alpha >= 0.
-
-    Attributes:
-        mu_squared: exact, above 0.
-        sampling_rate: exact, in (0, 1).
-        removal: the direction.
-        extended: whether K near 0 is computed with the longest floats there are.
     """
 
-    mu_squared: Fraction
-    sampling_rate: Fraction
-    removal: bool
-    extended: bool = False
+    mu_squared: Fraction  # exact, above 0
+    sampling_rate: Fraction  # exact, in (0, 1)
+    removal: bool  # the direction
+    extended: bool = False  # whether K near 0 is computed with the longest floats there are
 
     def __post_init__(self) -> None:
         """Refuse rates whose logs are not representable as floats."""
@@ -190,8 +166,10 @@ class SubsampledGaussianPair(CommonSupport, ExactPair):
         log_likely = np.log1p(shift)
         x = log_likely / mu + 0.5 * mu
         moved = np.abs(log_likely) + np.abs(shift) / (1.0 + shift)
-        slack = 8 * ELEMENTARY_ULPS * UNIT_ROUNDOFF * (moved / mu + np.abs(x) + mu)
-        digits = 128 * UNIT_ROUNDOFF * (1.0 + x * x + mu * mu)
+        slack = (
+            8 * enclosure.ELEMENTARY_ULPS * enclosure.UNIT_ROUNDOFF * (moved / mu + np.abs(x) + mu)
+        )
+        digits = 128 * enclosure.UNIT_ROUNDOFF * (1.0 + x * x + mu * mu)
         if self.removal:
             ends = [normal_distribution.ndtr(-x - slack), normal_distribution.ndtr(-x + slack)]
         else:
@@ -231,28 +209,29 @@ def mixture_of(pair: SubsampledGaussianPair, kind: type[Any] = np.float64) -> Ga
 
 
 def small_moments(
-    mixture: GaussianMixtures, alpha: Complexes, rule: TrapezoidRules, log_ratio: Numbers
+    mixture: GaussianMixtures, alpha: Complexes, rule: TrapezoidRules, log_ratio: enclosure.Numbers
 ) -> Enclosure:
     """Return log1p of the sum of second-order terms, for one mixture.
 
-    With g = log(1+u) a term is w (e^{alpha g} - 1 - alpha g + alpha (g - u)). An error
-    d in u (from rounding l) moves it by |alpha ((1+u)^{alpha-1} - 1)| d / |1+u|, at most
-    2 |alpha| min((|alpha| + 1) |g|, 1) max(e^{Re alpha Re g}, 1) d / |1+u|, as Im alpha Im g >= 0.
-    Where |alpha g| > 3 the rounding of a term is linear in |alpha g|, not quadratic, as it is
-    not summed by Taylor.
+    With g = log(1+u) a term is w (e^{alpha g} - 1 - alpha g + alpha (g - u)). An error d in u (from
+    rounding l) moves it by |alpha ((1+u)^{alpha-1} - 1)| d / |1+u|, at most 2 |alpha| min((|alpha|
+    + 1) |g|, 1) max(e^{Re alpha Re g}, 1) d / |1+u|, as Im alpha Im g >= 0. Where |alpha g| > 3 the
+    rounding of a term is linear in |alpha g|, not quadratic, as it is not summed by Taylor.
     """
     growth, log_weights = log_ratio[0], rule.log_weights[0]
     bent, digits = (one[0] for one in mixture.curvature(rule, log_ratio))
-    second = exp_minus_linear(alpha, growth, log_weights)
+    second = elementary.exp_minus_linear(alpha, growth, log_weights)
     excess = second + alpha * bent.sum()
 
     grown, blur, moved = np.abs(growth), np.abs(log_weights), mixture.slip(rule, log_ratio)[0]
     size = np.abs(alpha)
-    far = size.min() * grown > TAYLOR_RADIUS
-    constant = np.where(far, 4.0 * ELEMENTARY_ULPS + 64 + 2.0 * blur, 0.0)
+    far = size.min() * grown > elementary.TAYLOR_RADIUS
+    constant = np.where(far, 4.0 * enclosure.ELEMENTARY_ULPS + 64 + 2.0 * blur, 0.0)
     linear = np.where(far, 8.0 * grown + moved, grown * moved)
-    square = np.where(far, 0.0, grown * ((13 * ELEMENTARY_ULPS + 88 + 14.0 * blur) * grown + moved))
-    tilts = distinct(alpha.real)
+    square = np.where(
+        far, 0.0, grown * ((13 * enclosure.ELEMENTARY_ULPS + 88 + 14.0 * blur) * grown + moved)
+    )
+    tilts = enclosure.distinct(alpha.real)
     exponent = np.maximum(tilts[:, None] * growth.real, 0.0) + log_weights.real
     sums = np.exp(exponent) @ np.column_stack([constant, linear, square])
     sums = sums[np.searchsorted(tilts, alpha.real)]
@@ -260,8 +239,8 @@ def small_moments(
     spread = sums[:, 0] + size * (sums[:, 1] + flat + size * sums[:, 2])
     truncation = math.exp(rule.log_truncation[0])
     kind = mixture.q.dtype
-    unit = unit_roundoff(kind) * (1.0 if kind == np.float64 else LONGER)
-    return log1p_enclosure(excess, unit * spread + truncation)
+    unit = enclosure.unit_roundoff(kind) * (1.0 if kind == np.float64 else elementary.LONGER)
+    return elementary.log1p_enclosure(excess, unit * spread + truncation)
 
 
 _MANY = 16  # Fewest pairs that are bundled. Heuristic.
@@ -280,16 +259,11 @@ Block = tuple[GaussianMixtures, Reals]
 @final
 @dataclass(frozen=True, slots=True)
 class SubsampledGaussians(CommonSupport, ExactPair):
-    """Independent subsampled Gaussian pairs of one direction, each with a count.
+    """Independent subsampled Gaussian pairs of one direction, each with a count."""
 
-    Attributes:
-        parts: pairs and counts.
-        removal: the direction of all.
-        blocks: the same in arrays, with their counts; those of similar noise together.
-    """
-
-    parts: tuple[tuple[SubsampledGaussianPair, int], ...]
-    removal: bool
+    parts: tuple[tuple[SubsampledGaussianPair, int], ...]  # pairs and counts
+    removal: bool  # the direction of all
+    # the same in arrays, with their counts; those of similar noise together
     blocks: list[Block] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -317,9 +291,9 @@ class SubsampledGaussians(CommonSupport, ExactPair):
         alpha = np.where(flipped, alpha.conj(), alpha)
         if alpha.size > 1 and any(mixtures.spread_out(alpha) for mixtures, _ in blocks):
             return joined([self.cgf(part) for part in np.array_split(s, 2)])
-        parts = [weighted_sum(one, counts) for one, counts in _each(blocks, alpha)]
+        parts = [enclosure.weighted_sum(one, counts) for one, counts in _each(blocks, alpha)]
         values, radii = np.stack([one.value for one in parts]), [one.radius for one in parts]
-        total = weighted_sum(Enclosure(values, np.stack(radii)), np.ones(len(parts)))
+        total = enclosure.weighted_sum(Enclosure(values, np.stack(radii)), np.ones(len(parts)))
         return Enclosure(np.where(flipped, total.value.conj(), total.value), total.radius)
 
     def cgf_along(self, points: Reals, line: Complexes) -> Enclosure:

@@ -72,10 +72,7 @@ class FiniteRuns(RunLaw):
         return f"at most {self.largest} runs (mean {self.mean:g})"
 
     def _sum(self, z: Reals, order: int) -> Reals:
-        """Return a derivative of the generating function by Horner's rule.
-
-        No term is negative.
-        """
+        """Return a derivative of the generating function by Horner's rule. No term is negative."""
         total = np.zeros(np.shape(z))
         for k in range(len(self.probabilities) - 1, order - 1, -1):
             falling = (

@@ -195,9 +195,8 @@ def log_binary_moment_up(probability: Fraction, exponent: float) -> float:
 def logistic_log_ratio_up(gamma: Fraction, epsilon: float) -> float:
     """Return log((gamma + e^eps)/(1 + gamma e^eps)), rounded up.
 
-    The domain is gamma in (0, 1) and epsilon >= 0.
-
-    As log1p((1 - gamma)(1 - e^-eps)/(e^-eps + gamma)), whose terms are all at or above 0.
+    The domain is gamma in (0, 1) and epsilon >= 0. As log1p((1 - gamma)(1 - e^-eps)/(e^-eps +
+    gamma)), whose terms are all at or above 0.
     """
     gain = float(1 - gamma) * -math.expm1(-epsilon) / (math.exp(-epsilon) + float(gamma))
     return raised_up(math.log1p(gain), LOG_ERROR) if epsilon > 0.0 else 0.0
@@ -530,10 +529,7 @@ class TruncatedNegativeBinomial(RunLaw):
 
     @property
     def mean(self) -> float:
-        """Return (1 - gamma)/(gamma log(1/gamma)) times x/(1 - e^-x).
-
-        Here x = eta log(1/gamma).
-        """
+        """Return (1 - gamma)/(gamma log(1/gamma)) times x/(1 - e^-x). Here x = eta log(1/gamma)."""
         return _mean(self.eta, self.gamma)
 
     def describe(self) -> str:
@@ -595,9 +591,8 @@ class TruncatedNegativeBinomial(RunLaw):
     def least_shape(self, curve: Mapping[Fraction, Fraction]) -> tuple[Fraction, Fraction]:
         """Minimise (1 - 1/b) R(b) + log(1/gamma)/b over the orders b of a curve R.
 
-        It returns the minimum and its b.
-
-        The log is rounded up, the rest exact. Papernot & Steinke (arXiv:2110.03620), Theorem 2.
+        It returns the minimum and its b. The log is rounded up, the rest exact. Papernot & Steinke
+        (arXiv:2110.03620), Theorem 2.
         """
         tail = Fraction(raised_up(-log_exact(self.gamma), LOG_ERROR))
         return min(((1 - 1 / b) * value + tail / b, b) for b, value in curve.items())

@@ -11,11 +11,12 @@ from typing import Final, cast
 
 import numpy as np
 
-from dpproof.accountant import answers, arguments, side_conditions as assumed
+from dpproof.accountant import answers, arguments, sampling, side_conditions as assumed
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.engine.profile import closed_form, rough
 from dpproof.accountant.errors import NotImplied, ParameterError
-from dpproof.accountant.guarantees.derivation import Attained, Rows, Theorem
+from dpproof.accountant.guarantees import derivation
+from dpproof.accountant.guarantees.derivation import Attained, Parameters, Rows, Theorem, theorem
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.guarantees.guarantee import Guarantee, applied, require_single
 from dpproof.accountant.guarantees.pure_dp import PureDP
@@ -26,12 +27,7 @@ from dpproof.accountant.pairs.pair import Pair
 from dpproof.accountant.pairs.product import Factor, Product
 from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from dpproof.accountant.relation import AddRemove, R, Relation, ReplaceOne, ZeroOut
-from dpproof.accountant.sampling import (
-    BallsInBins,
-    CyclicPoisson,
-    RandomAllocation,
-    ShuffledBatches,
-)
+from dpproof.accountant.sampling import BallsInBins, CyclicPoisson, RandomAllocation
 from dpproof.accountant.sensitivity import L2Contribution, required_contribution
 from dpproof.accountant.subsampling.allocated import AllocatedGaussianPair
 from dpproof.accountant.subsampling.bracketed import BracketedPair, expanded
@@ -41,23 +37,28 @@ from dpproof.accountant.theorems.conversion import notion_to_profile, pair_to_pu
 from dpproof.accountant.theorems.group import group
 from dpproof.accountant.theorems.implications import restrict
 
+
+def _allocated_again(premises: derivation.Premises, given: Parameters) -> object:
+    return allocate_random(premises[0], _scheme(**given))
+
+
 ALLOCATE_RANDOM: Final = Theorem(
     rule="allocate/random",
     source="proofs/theory/allocation.md",
     attained=Attained.WHOLE,  # one record alone in the data
-    again=lambda premises, given: allocate_random(premises[0], _scheme(**given)),
+    again=_allocated_again,
 )
 ALLOCATE_SEVERAL: Final = Theorem(
     rule="allocate/several",
     source="proofs/theory/allocation.md",
     attained=Attained.WHOLE,  # by lower ends of the sum of all rounds, or of the largest
-    again=lambda premises, given: allocate_random(premises[0], _scheme(**given)),
+    again=_allocated_again,
 )
 ALLOCATE_PURE: Final = Theorem(
     rule="allocate/pure-dp",
     source="proofs/theory/allocation.md, Theorem 5",
     attained=Attained.NO,  # of the noise its largest loss alone is used
-    again=lambda premises, given: allocate_random(premises[0], _scheme(**given)),
+    again=_allocated_again,
     written="shuffled_reports",
 )
 _USUAL: Final = 1e-6  # Delta at which lower ends are compared. Heuristic.
@@ -245,13 +246,12 @@ def _of_bits(epsilon: Fraction, rounds: int) -> Pair:
     return ShuffledReportsPair(reports=Reports(rounds, epsilon, 2, alike=True))
 
 
-ALLOCATE_CYCLIC: Final = Theorem(
+@theorem(
     rule="allocate/cyclic-poisson",
     source="proofs/theory/matrix.md, section 6",
     attained=Attained.NO,  # the last columns of a factor are shorter, and parts are hidden
+    again=None,
 )
-
-
 def allocate_cyclic(
     *,
     sigma: Number,
@@ -313,7 +313,7 @@ def allocate_cyclic(
         backward=forward if isinstance(relation, ReplaceOne) else forward.swapped(),
         relation=relation,
         derivation=applied(
-            ALLOCATE_CYCLIC,
+            allocate_cyclic,
             f"Gaussian noise of standard deviation {show(noise)} on {rounds} sums of contributions "
             f"of norm at most {bound}, weighted by a factor of {bands} bands and columns of "
             f"squared norm at most {show(column)}, over Poisson samples of rate {float(rate):g} of "
@@ -345,15 +345,14 @@ def _sampled(mu_squared: Fraction, rate: Fraction, relation: Relation) -> Pair:
     return SubsampledGaussianPair(mu_squared=mu_squared, sampling_rate=rate, removal=True)
 
 
-ALLOCATE_SHUFFLED: Final = Theorem(
+@theorem(
     rule="allocate/shuffled",
     source="proofs/theory/shuffled.md",
     attained=Attained.WHOLE,  # a record against all others: the lower ends are of that pair
+    again=None,
 )
-
-
 def allocate_shuffled(
-    *, sigma: Number, contribution: L2Contribution[R], scheme: ShuffledBatches
+    *, sigma: Number, contribution: L2Contribution[R], scheme: sampling.ShuffledBatches
 ) -> DominatingPair[R]:
     """Release Gaussian sums of shuffled batches, under zero-out or replace-one.
 
@@ -400,7 +399,7 @@ def allocate_shuffled(
         backward=forward if replaced else forward.swapped(),
         relation=relation,
         derivation=applied(
-            ALLOCATE_SHUFFLED,
+            allocate_shuffled,
             f"Gaussian noise of standard deviation {show(noise)} on sums of contributions of norm "
             f"at most {bound} over {scheme.batches} shuffled batches for {per} ({relation})",
             assumptions=(

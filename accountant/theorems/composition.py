@@ -10,21 +10,10 @@ from typing import Any, Final, TypeVar
 from dpproof.accountant import arguments, side_conditions as assumed
 from dpproof.accountant.arguments import MAX_COUNT, Number
 from dpproof.accountant.errors import CONVERT, NotCertified, NotImplied, ParameterError
-from dpproof.accountant.guarantees.derivation import (
-    Attained,
-    Derivation,
-    Parameters,
-    Premises,
-    Theorem,
-)
+from dpproof.accountant.guarantees import derivation as derivations, guarantee as guarantees
+from dpproof.accountant.guarantees.derivation import Attained, Derivation, Parameters, theorem
 from dpproof.accountant.guarantees.dominating_pair import GDP, DominatingPair, PairGuarantee
-from dpproof.accountant.guarantees.guarantee import (
-    Guarantee,
-    applied,
-    concluded,
-    required,
-    required_guarantee,
-)
+from dpproof.accountant.guarantees.guarantee import Guarantee, applied, concluded, required
 from dpproof.accountant.guarantees.pure_dp import BoundedRange
 from dpproof.accountant.guarantees.rdp import RDP, ZCDP, shared_orders
 from dpproof.accountant.guarantees.rounding import show, sqrt_up
@@ -36,15 +25,13 @@ from dpproof.accountant.theorems.implications import gdp_to_zcdp
 
 _IN_ADVANCE: Final = (assumed.FIXED(), assumed.OWN_RANDOMNESS())
 
-COMPOSE_GDP: Final = Theorem(
+
+@theorem(
     rule="compose/gdp",
     source="Dong, Roth & Su, arXiv:1905.02383, Corollary 3.3",
     attained=Attained.WHOLE,  # every query moves between the same neighbours
-    again=lambda premises, _: compose_gdp(premises),
     written="composed",
 )
-
-
 def compose_gdp(parts: Sequence[GDP[R]]) -> GDP[R]:
     """Compose mechanisms that satisfy Gaussian differential privacy.
 
@@ -62,18 +49,15 @@ def compose_gdp(parts: Sequence[GDP[R]]) -> GDP[R]:
     total = sum((part.mu_squared for part in parts), Fraction(0))
     result = GDP(mu_squared=total, relation=relation)
     words = f"{show(sqrt_up(total))}-GDP from {len(parts)} parts"
-    return concluded(result, COMPOSE_GDP, words, *parts, assumptions=_IN_ADVANCE)
+    return concluded(result, compose_gdp, words, *parts, assumptions=_IN_ADVANCE)
 
 
-COMPOSE_ZCDP: Final = Theorem(
+@theorem(
     rule="compose/zcdp",
     source="Bun & Steinke, arXiv:1605.02065, Lemma 2.3",
     attained=Attained.WHOLE,  # Gaussians on the same neighbours
-    again=lambda premises, _: compose_zcdp(premises),
     written="composed",
 )
-
-
 def compose_zcdp(parts: Sequence[ZCDP[R]]) -> ZCDP[R]:
     """Compose mechanisms that satisfy zero-concentrated differential privacy.
 
@@ -91,18 +75,15 @@ def compose_zcdp(parts: Sequence[ZCDP[R]]) -> ZCDP[R]:
     total = sum((part.rho for part in parts), Fraction(0))
     result = ZCDP(rho=total, relation=relation)
     words = f"{show(total)}-zCDP from {len(parts)} parts"
-    return concluded(result, COMPOSE_ZCDP, words, *parts, assumptions=_IN_ADVANCE)
+    return concluded(result, compose_zcdp, words, *parts, assumptions=_IN_ADVANCE)
 
 
-COMPOSE_RDP: Final = Theorem(
+@theorem(
     rule="compose/rdp",
     source="Mironov, arXiv:1702.07476, Proposition 1",
     attained=Attained.NO,  # no Gaussian part has its share of the lower ends
-    again=lambda premises, given: compose_rdp(premises, orders=given["orders"]),
     written="composed",
 )
-
-
 def compose_rdp(parts: Sequence[Guarantee[R]], *, orders: Sequence[Number] | None = None) -> RDP[R]:
     """Compose by adding Renyi divergences order by order.
 
@@ -132,7 +113,7 @@ def compose_rdp(parts: Sequence[Guarantee[R]], *, orders: Sequence[Number] | Non
     points = [(order, sum((curve[order] for curve in points_of), Fraction(0))) for order in shared]
     result = RDP(points=points, relation=relation)
     words = f"the Renyi curves of {len(parts)} parts added at {len(points)} orders"
-    return concluded(result, COMPOSE_RDP, words, *curves, assumptions=_IN_ADVANCE)
+    return concluded(result, compose_rdp, words, *curves, assumptions=_IN_ADVANCE)
 
 
 def _listed(part: Guarantee[R], orders: Sequence[Number]) -> RDP[R]:
@@ -164,15 +145,12 @@ def _as_far_as_computed(part: Guarantee[R], orders: Sequence[Number]) -> RDP[R]:
     return _listed(part, orders[:place])
 
 
-COMPOSE_PAIR: Final = Theorem(
+@theorem(
     rule="compose/pair",
     source="Zhu, Dong & Wang, arXiv:2106.08567, Theorem 10",
     attained=Attained.WHOLE,  # every mechanism on the same neighbours, drawn on its own
-    again=lambda premises, _: compose_pair(premises),
     written="composed",
 )
-
-
 def compose_pair(parts: Sequence[PairGuarantee[R]]) -> DominatingPair[R]:
     """Compose mechanisms that each have a dominating pair.
 
@@ -195,7 +173,7 @@ def compose_pair(parts: Sequence[PairGuarantee[R]]) -> DominatingPair[R]:
     forward = Product.merge([factor for pair in pairs for factor in pair.forward.factors])
     backward = Product.merge([factor for pair in pairs for factor in pair.backward.factors])
     derivation = applied(
-        COMPOSE_PAIR,
+        compose_pair,
         f"dominated by the product of the pairs of {len(parts)} parts",
         *pairs,
         assumptions=_IN_ADVANCE,
@@ -276,7 +254,7 @@ def self_compose(guarantee: Guarantee[R], count: int) -> Guarantee[R]:
         >>> self_compose(GDP(mu=1), 10**12).describe()
         '1e+06-GDP'
     """
-    required_guarantee(guarantee)
+    guarantees.required_guarantee(guarantee)
     times = arguments.count(count=count)
     if times == 1:
         return guarantee
@@ -321,7 +299,7 @@ def _repeated(
 ) -> Derivation:
     """Return the derivation of a repeated guarantee; its level by default is the theorem's."""
     return applied(
-        Theorem(
+        derivations.Theorem(
             rule=f"repeat/{notion}",
             source=source,
             attained=Attained.WHOLE,  # every run on the same neighbours
@@ -335,7 +313,7 @@ def _repeated(
     )
 
 
-def _again(premises: Premises, parameters: Parameters) -> Guarantee[Any]:
+def _again(premises: derivations.Premises, parameters: Parameters) -> Guarantee[Any]:
     """Apply the theorem to another premise, as often as before."""
     return self_compose(premises[0], parameters["count"])
 
@@ -355,15 +333,12 @@ def _composed_level(
     return Attained.WHOLE.of_premises(telling, pointwise=len(telling) == 1)
 
 
-COMPOSE_CONCURRENT: Final = Theorem(
+@theorem(
     rule="compose/concurrent",
     source="Vadhan & Zhang, STOC 2023, arXiv:2207.08335; of Renyi divergences Lyu, "
     "arXiv:2207.09397",
     attained=Attained.WHOLE,  # one mechanism after the other is a way to ask them
-    again=lambda premises, _: compose_concurrent(*premises),
 )
-
-
 def compose_concurrent(*parts: Guarantee[R]) -> Guarantee[R]:
     """Compose interactive mechanisms that one analyst asks at the same time, in any order.
 
@@ -408,7 +383,7 @@ def compose_concurrent(*parts: Guarantee[R]) -> Guarantee[R]:
     premises: list[Any] = [one.conclusion for one in proof.premises]
     return concluded(
         total,
-        COMPOSE_CONCURRENT,
+        compose_concurrent,
         f"{proof.statement}, asked at the same time",
         *premises,
         assumptions=(*_IN_ADVANCE, assumed.CONCURRENT()),
@@ -427,14 +402,11 @@ def _is_a_range(part: Guarantee[R]) -> bool:
 N = TypeVar("N", bound=Guarantee[Any])
 
 
-POST_PROCESS: Final = Theorem(
+@theorem(
     rule="post-process",
     source="Dong, Roth & Su, arXiv:1905.02383, Proposition 2.8",
     attained=Attained.NO,  # the map may forget
-    again=lambda premises, given: post_process(premises[0], description=given["description"]),
 )
-
-
 def post_process(guarantee: N, *, description: str) -> N:
     """Record that only a function of the outputs is released.
 
@@ -457,24 +429,22 @@ def post_process(guarantee: N, *, description: str) -> N:
         True
     """
     text = _described(guarantee, description, "a few words on what is computed")
-    return concluded(
+    same: N = concluded(
         guarantee,
-        POST_PROCESS,
+        post_process,
         f"{guarantee.describe()} after {text}",
         guarantee,
         assumptions=(assumed.OUTPUTS_ALONE(description=text),),
         description=text,
     )
+    return same
 
 
-MAP_RECORDS: Final = Theorem(
+@theorem(
     rule="map-records",
     source="proofs/theory/map_records.md",
     attained=Attained.NO,  # the map may bring records closer together
-    again=lambda premises, given: map_records(premises[0], description=given["description"]),
 )
-
-
 def map_records(guarantee: N, *, description: str) -> N:
     """State the guarantee of a mechanism that sees every record through a map.
 
@@ -497,19 +467,20 @@ def map_records(guarantee: N, *, description: str) -> N:
         True
     """
     text = _described(guarantee, description, "a few words on what the map is")
-    return concluded(
+    same: N = concluded(
         guarantee,
-        MAP_RECORDS,
+        map_records,
         f"{guarantee.describe()} on records mapped by {text}",
         guarantee,
         assumptions=(assumed.MAPPED_ALONE(description=text),),
         description=text,
     )
+    return same
 
 
 def _described(guarantee: Guarantee[Any], description: object, allowed: str) -> str:
     """Return a description without blanks at its ends."""
-    required_guarantee(guarantee)
+    guarantees.required_guarantee(guarantee)
     if not isinstance(description, str) or not description.strip():
         raise ParameterError("description", description, allowed)
     return description.strip()

@@ -13,31 +13,25 @@ from dpproof.accountant import answers, arguments
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.arithmetic.enclosure import float_down
 from dpproof.accountant.errors import NotImplied, ParameterError
+from dpproof.accountant.guarantees import guarantee as guarantees
 from dpproof.accountant.guarantees.approx_dp import ApproxDP, PrivacyProfile, TradeOff
-from dpproof.accountant.guarantees.derivation import Attained, Theorem
+from dpproof.accountant.guarantees.derivation import Attained, theorem
 from dpproof.accountant.guarantees.dominating_pair import GDP, DominatingPair, PairGuarantee
-from dpproof.accountant.guarantees.guarantee import (
-    Guarantee,
-    concluded,
-    renyi_order,
-    required_guarantee,
-)
+from dpproof.accountant.guarantees.guarantee import Guarantee, concluded, renyi_order
 from dpproof.accountant.guarantees.pure_dp import BoundedRange, MetricDP, PureDP
 from dpproof.accountant.guarantees.rdp import RDP, ZCDP, RenyiGuarantee
 from dpproof.accountant.guarantees.rounding import floats_around
 from dpproof.accountant.relation import R
 from dpproof.accountant.theorems import implications
 
-CONVERT_NOTION_RDP: Final = Theorem(
+
+@theorem(
     rule="convert/notion-rdp",
     source="Dong, Roth & Su, arXiv:1905.02383, Theorem 2.10 (Blackwell)",
     attained=Attained.NO,  # loses information
-    again=lambda premises, given: notion_to_rdp(premises[0], orders=given["orders"]),
     lossless=False,
     written="to_rdp",
 )
-
-
 def notion_to_rdp(guarantee: Guarantee[R], *, orders: Sequence[Number]) -> RDP[R]:
     """Evaluate the Renyi curve at the given orders.
 
@@ -68,7 +62,7 @@ def notion_to_rdp(guarantee: Guarantee[R], *, orders: Sequence[Number]) -> RDP[R
         )
     result = RDP(points=points, relation=guarantee.relation)
     words = f"Renyi divergence at {len(points)} orders"
-    return concluded(result, CONVERT_NOTION_RDP, words, guarantee)
+    return concluded(result, notion_to_rdp, words, guarantee)
 
 
 def _value(guarantee: Guarantee[R], order: Fraction) -> Fraction | None:
@@ -113,15 +107,14 @@ def notion_to_pair(guarantee: PairGuarantee[R]) -> DominatingPair[R]:
     return guarantee.to_pair()
 
 
-CONVERT_NOTION_APPROX: Final = Theorem(
+@theorem(
     rule="convert/notion-approx",
     source="Zhu, Dong & Wang, Definition 7; Canonne, Kamath & Steinke, Proposition 12",
     attained=Attained.NO,  # loses information
     lossless=False,
     written="",
+    again=None,
 )
-
-
 def notion_to_approx(guarantee: Guarantee[R], *, delta: Number) -> ApproxDP[R]:
     """Find the epsilon that goes with a given delta.
 
@@ -149,18 +142,17 @@ def notion_to_approx(guarantee: Guarantee[R], *, delta: Number) -> ApproxDP[R]:
         )
     result = ApproxDP(epsilon=Fraction(epsilon), delta=exact, relation=guarantee.relation)
     words = f"({epsilon:.6g}, {float(exact):g})-DP from {guarantee.describe()}"
-    return concluded(result, CONVERT_NOTION_APPROX, words, guarantee)
+    return concluded(result, notion_to_approx, words, guarantee)
 
 
-CONVERT_NOTION_PROFILE: Final = Theorem(
+@theorem(
     rule="convert/notion-profile",
     source="Zhu, Dong & Wang, arXiv:2106.08567, Definition 7",
     attained=Attained.NO,  # loses information
     lossless=False,
     written="",
+    again=None,
 )
-
-
 def notion_to_profile(guarantee: Guarantee[R], *, epsilons: Sequence[Number]) -> PrivacyProfile[R]:
     """Evaluate the privacy profile at the given points.
 
@@ -188,18 +180,15 @@ def notion_to_profile(guarantee: Guarantee[R], *, epsilons: Sequence[Number]) ->
     points = list(zip(epsilons, map(Fraction, deltas.tolist()), strict=True))
     result = PrivacyProfile(points=points, relation=guarantee.relation)
     words = f"privacy profile at {len(points)} points"
-    return concluded(result, CONVERT_NOTION_PROFILE, words, guarantee)
+    return concluded(result, notion_to_profile, words, guarantee)
 
 
-CONVERT_PROFILE_TRADE_OFF: Final = Theorem(
+@theorem(
     rule="convert/profile-trade-off",
     source="Dong, Roth & Su, arXiv:1905.02383, Proposition 2.12",
     attained=Attained.WHOLE,  # the same pair
     pointwise=True,
-    again=lambda premises, _: profile_to_trade_off(premises[0]),
 )
-
-
 def profile_to_trade_off(guarantee: PrivacyProfile[R]) -> TradeOff[R]:
     """Turn a profile known at points into its piecewise linear trade-off curve.
 
@@ -226,7 +215,7 @@ def profile_to_trade_off(guarantee: PrivacyProfile[R]) -> TradeOff[R]:
         points.append((type_i, type_ii))
     result = TradeOff(points=points, relation=guarantee.relation)
     words = f"f-DP with f linear between {len(points)} points"
-    return concluded(result, CONVERT_PROFILE_TRADE_OFF, words, guarantee)
+    return concluded(result, profile_to_trade_off, words, guarantee)
 
 
 def notion_to_trade_off(guarantee: Guarantee[R], *, epsilons: Sequence[Number]) -> TradeOff[R]:
@@ -247,16 +236,13 @@ def notion_to_trade_off(guarantee: Guarantee[R], *, epsilons: Sequence[Number]) 
     return profile_to_trade_off(notion_to_profile(guarantee, epsilons=epsilons))
 
 
-CONVERT_PAIR_GDP: Final = Theorem(
+@theorem(
     rule="convert/pair-gdp",
     source="Dong, Roth & Su, arXiv:1905.02383, Corollary 2.13",
     attained=Attained.NO,  # loses information
-    again=lambda premises, _: pair_to_gdp(premises[0]),
     lossless=False,
     written="restated",
 )
-
-
 def pair_to_gdp(guarantee: PairGuarantee[R]) -> GDP[R]:
     """Find the Gaussian whose profile is nowhere below that of the dominating pair.
 
@@ -280,19 +266,16 @@ def pair_to_gdp(guarantee: PairGuarantee[R]) -> GDP[R]:
             "to=PrivacyProfile (at epsilons) keeps what is known"
         )
     result = GDP(mu=Fraction(mu), relation=guarantee.relation)
-    return concluded(result, CONVERT_PAIR_GDP, f"{mu:.6g}-GDP", guarantee)
+    return concluded(result, pair_to_gdp, f"{mu:.6g}-GDP", guarantee)
 
 
-CONVERT_PAIR_PURE: Final = Theorem(
+@theorem(
     rule="convert/pair-pure",
     source="Zhu, Dong & Wang, arXiv:2106.08567, Definition 7",
     attained=Attained.NO,  # loses information
-    again=lambda premises, _: pair_to_pure(premises[0]),
     lossless=False,
     written="to_pure",
 )
-
-
 def pair_to_pure(guarantee: PairGuarantee[R]) -> PureDP[R]:
     """Take the largest loss of the dominating pair.
 
@@ -317,22 +300,19 @@ def pair_to_pure(guarantee: PairGuarantee[R]) -> PureDP[R]:
             "convert with to=ApproxDP at a delta above 0"
         )
     result = PureDP(epsilon=Fraction(epsilon), relation=guarantee.relation)
-    return concluded(result, CONVERT_PAIR_PURE, f"largest loss {epsilon:.6g}", guarantee)
-
-
-CONVERT_PAIR_ZCDP: Final = Theorem(
-    rule="convert/pair-zcdp",
-    source="Bun & Steinke, arXiv:1605.02065, Definition 1.1",
-    attained=Attained.NO,  # loses information
-    again=lambda premises, _: pair_to_zcdp(premises[0]),
-    lossless=False,
-    written="restated",
-)
+    return concluded(result, pair_to_pure, f"largest loss {epsilon:.6g}", guarantee)
 
 
 _ROOM: Final = 2e-5  # What a stated rho leaves to certificates, relative. Heuristic.
 
 
+@theorem(
+    rule="convert/pair-zcdp",
+    source="Bun & Steinke, arXiv:1605.02065, Definition 1.1",
+    attained=Attained.NO,  # loses information
+    lossless=False,
+    written="restated",
+)
 def pair_to_zcdp(guarantee: PairGuarantee[R]) -> ZCDP[R]:
     """Bound the Renyi curve of the dominating pair by a line.
 
@@ -361,7 +341,7 @@ def pair_to_zcdp(guarantee: PairGuarantee[R]) -> ZCDP[R]:
             "to=PrivacyProfile (at epsilons) or to=ApproxDP (at a delta)"
         )
     result = ZCDP(rho=Fraction(rho), relation=guarantee.relation)
-    return concluded(result, CONVERT_PAIR_ZCDP, f"{rho:.6g}-zCDP", guarantee)
+    return concluded(result, pair_to_zcdp, f"{rho:.6g}-zCDP", guarantee)
 
 
 Notion = type[Guarantee[Any]]
@@ -478,7 +458,7 @@ def convert(
         >>> convert(BoundedRange(epsilon=2), to=ZCDP).rho
         Fraction(1, 2)
     """
-    required_guarantee(guarantee)
+    guarantees.required_guarantee(guarantee)
     given = {
         option.name: value
         for option, value in ((ORDERS, orders), (EPSILONS, epsilons), (DELTA, delta))

@@ -12,57 +12,37 @@ from typing import Any, Final, TypeVar
 
 from dpproof.accountant import arguments
 from dpproof.accountant.errors import CONVERT, NotImplied
+from dpproof.accountant.guarantees import dominating_pair, guarantee as guarantees
 from dpproof.accountant.guarantees.approx_dp import ApproxDP, PrivacyProfile, TradeOff
-from dpproof.accountant.guarantees.derivation import Attained, Theorem
-from dpproof.accountant.guarantees.dominating_pair import (
-    GDP,
-    DominatingPair,
-    chained,
-    profile_places,
-)
-from dpproof.accountant.guarantees.guarantee import (
-    Guarantee,
-    applied,
-    concluded,
-    required_guarantee,
-)
+from dpproof.accountant.guarantees.derivation import Attained, theorem
+from dpproof.accountant.guarantees.dominating_pair import GDP, DominatingPair, chained
+from dpproof.accountant.guarantees.guarantee import Guarantee, applied, concluded
 from dpproof.accountant.guarantees.pure_dp import BoundedRange, MetricDP, PureDP
 from dpproof.accountant.guarantees.rdp import RDP, ZCDP
 from dpproof.accountant.guarantees.rounding import MAX_EXPONENT, exp_up
+from dpproof.accountant.pairs import laplace
 from dpproof.accountant.pairs.gaussian import DiscreteGaussianPair, GaussianPair
-from dpproof.accountant.pairs.laplace import (
-    DiscreteLaplacePair,
-    LaplacePair,
-    LogisticPair,
-    LogisticShift,
-)
 from dpproof.accountant.pairs.pair import Pair
 from dpproof.accountant.pairs.product import Factor, Product
 from dpproof.accountant.relation import R
 from dpproof.accountant.subsampling.shuffled import ShuffledGaussianPair
-from dpproof.accountant.theorems.conversion import (
-    notion_to_profile,
-    pair_to_gdp,
-    profile_to_trade_off,
-)
+from dpproof.accountant.theorems import conversion
+from dpproof.accountant.theorems.conversion import notion_to_profile, pair_to_gdp
 
 N = TypeVar("N", bound=Guarantee[Any])
 
 
-def _for_groups(result: N, theorem: Theorem, guarantee: Guarantee[Any], size: int) -> N:
+def _for_groups(result: N, rule: Callable[..., Any], guarantee: Guarantee[Any], size: int) -> N:
     """Return what a theorem states for groups of so many, with its derivation."""
     words = f"{guarantee.describe()}, for groups of {size}"
-    return concluded(result, theorem, words, guarantee, size=size)
+    return concluded(result, rule, words, guarantee, size=size)
 
 
-GROUP_PAIR: Final = Theorem(
+@theorem(
     rule="group/pair",
     source="Dong, Roth & Su, arXiv:1905.02383, Theorem 2.14; proved in group_pair",
     attained=Attained.WHOLE,  # a query that moves on along a line
-    again=lambda premises, given: group_pair(premises[0], size=given["size"]),
 )
-
-
 def group_pair(guarantee: DominatingPair[R], *, size: int) -> DominatingPair[R]:
     """Multiply the shift by the size of the group.
 
@@ -79,7 +59,7 @@ def group_pair(guarantee: DominatingPair[R], *, size: int) -> DominatingPair[R]:
     Laws: size 1 changes nothing; monotone in size.
     Example:
         >>> from fractions import Fraction
-        >>> pair = DominatingPair(forward=Product.of(LaplacePair(epsilon=Fraction(1))))
+        >>> pair = DominatingPair(forward=Product.of(laplace.LaplacePair(epsilon=Fraction(1))))
         >>> group_pair(pair, size=3).forward.factors[0].pair
         LaplacePair(epsilon=3)
     """
@@ -93,7 +73,7 @@ def group_pair(guarantee: DominatingPair[R], *, size: int) -> DominatingPair[R]:
             "compose, or convert with to=TradeOff (at epsilons) and group that"
         )
     words = f"{guarantee.describe()}, for groups of {times}"
-    derivation = applied(GROUP_PAIR, words, guarantee, size=times)
+    derivation = applied(group_pair, words, guarantee, size=times)
     return DominatingPair(forward=product, relation=guarantee.relation, derivation=derivation)
 
 
@@ -116,26 +96,23 @@ def _scaled(product: Product, times: int) -> Product | None:
 
 def _shifted(pair: Pair, times: int) -> Pair | None:
     """Return the pair with its shift multiplied, or None for other pairs."""
-    if isinstance(pair, LaplacePair):
-        return LaplacePair(epsilon=times * pair.epsilon)
-    if isinstance(pair, LogisticShift):
-        return LogisticPair(epsilon=times * pair.epsilon)
-    if isinstance(pair, DiscreteLaplacePair):
-        return DiscreteLaplacePair(scale=pair.scale, shift=times * pair.shift)
+    if isinstance(pair, laplace.LaplacePair):
+        return laplace.LaplacePair(epsilon=times * pair.epsilon)
+    if isinstance(pair, laplace.LogisticShift):
+        return laplace.LogisticPair(epsilon=times * pair.epsilon)
+    if isinstance(pair, laplace.DiscreteLaplacePair):
+        return laplace.DiscreteLaplacePair(scale=pair.scale, shift=times * pair.shift)
     if isinstance(pair, DiscreteGaussianPair):
         return DiscreteGaussianPair(sigma_squared=pair.sigma_squared, shift=times * pair.shift)
     return None
 
 
-GROUP_APPROX_DP: Final = Theorem(
+@theorem(
     rule="group/approx-dp",
     source="Vadhan 2017, Lemma 2.2; proved in group_approx",
     attained=Attained.NO,  # loses information
-    again=lambda premises, given: group_approx(premises[0], size=given["size"]),
     lossless=False,
 )
-
-
 def group_approx(guarantee: ApproxDP[R], *, size: int) -> ApproxDP[R]:
     """Multiply epsilon by the size of the group, and add up delta along the chain.
 
@@ -157,7 +134,7 @@ def group_approx(guarantee: ApproxDP[R], *, size: int) -> ApproxDP[R]:
     epsilon = guarantee.stated_epsilon
     delta = _delta(epsilon, guarantee.stated_delta, times)
     result = ApproxDP(epsilon=times * epsilon, delta=delta, relation=guarantee.relation)
-    return _for_groups(result, GROUP_APPROX_DP, guarantee, times)
+    return _for_groups(result, group_approx, guarantee, times)
 
 
 def _delta(epsilon: Fraction, delta: Fraction, times: int) -> Fraction:
@@ -189,15 +166,12 @@ def _up(value: Fraction) -> Fraction:
     return Fraction(-((-value.numerator << 200) // value.denominator), 1 << 200)
 
 
-GROUP_BOUNDED_RANGE: Final = Theorem(
+@theorem(
     rule="group/bounded-range",
     source="proved in group_bounded_range",
     attained=Attained.POINTS,  # along a chain the odds of two outputs move on
     pointwise=True,
-    again=lambda premises, given: group_bounded_range(premises[0], size=given["size"]),
 )
-
-
 def group_bounded_range(guarantee: BoundedRange[R], *, size: int) -> BoundedRange[R]:
     """Multiply the range by the size of the group.
 
@@ -215,17 +189,14 @@ def group_bounded_range(guarantee: BoundedRange[R], *, size: int) -> BoundedRang
     """
     times = arguments.count(size=size)
     result = BoundedRange(epsilon=times * guarantee.stated_epsilon, relation=guarantee.relation)
-    return _for_groups(result, GROUP_BOUNDED_RANGE, guarantee, times)
+    return _for_groups(result, group_bounded_range, guarantee, times)
 
 
-GROUP_GDP: Final = Theorem(
+@theorem(
     rule="group/gdp",
     source="Dong, Roth & Su, arXiv:1905.02383, Theorem 2.14",
     attained=Attained.WHOLE,  # a query that moves on along a line
-    again=lambda premises, given: group_gdp(premises[0], size=given["size"]),
 )
-
-
 def group_gdp(guarantee: GDP[R], *, size: int) -> GDP[R]:
     """Multiply mu by the size of the group.
 
@@ -241,17 +212,14 @@ def group_gdp(guarantee: GDP[R], *, size: int) -> GDP[R]:
     """
     times = arguments.count(size=size)
     result = GDP(mu_squared=times**2 * guarantee.mu_squared, relation=guarantee.relation)
-    return _for_groups(result, GROUP_GDP, guarantee, times)
+    return _for_groups(result, group_gdp, guarantee, times)
 
 
-GROUP_METRIC: Final = Theorem(
+@theorem(
     rule="group/metric-dp",
     source="proved in group_metric",
     attained=Attained.WHOLE,  # a longer path under Laplace noise
-    again=lambda premises, given: group_metric(premises[0], size=given["size"]),
 )
-
-
 def group_metric(guarantee: MetricDP[R], *, size: int) -> MetricDP[R]:
     """Multiply epsilon by the size of the group.
 
@@ -269,17 +237,14 @@ def group_metric(guarantee: MetricDP[R], *, size: int) -> MetricDP[R]:
     """
     times = arguments.count(size=size)
     result = MetricDP(epsilon=times * guarantee.stated_epsilon, relation=guarantee.relation)
-    return _for_groups(result, GROUP_METRIC, guarantee, times)
+    return _for_groups(result, group_metric, guarantee, times)
 
 
-GROUP_PURE_DP: Final = Theorem(
+@theorem(
     rule="group/pure-dp",
     source="Dwork & Roth 2014, Theorem 2.2",
     attained=Attained.NO,  # randomised response itself does not move so far along a chain
-    again=lambda premises, given: group_pure(premises[0], size=given["size"]),
 )
-
-
 def group_pure(guarantee: PureDP[R], *, size: int) -> PureDP[R]:
     """Multiply epsilon by the size of the group.
 
@@ -295,21 +260,18 @@ def group_pure(guarantee: PureDP[R], *, size: int) -> PureDP[R]:
     """
     times = arguments.count(size=size)
     result = PureDP(epsilon=times * guarantee.stated_epsilon, relation=guarantee.relation)
-    return _for_groups(result, GROUP_PURE_DP, guarantee, times)
+    return _for_groups(result, group_pure, guarantee, times)
 
 
 _MAX_SIZE = 10_000  # Largest size of a group, to bound the time. Larger ones raise.
 
 
-GROUP_RDP: Final = Theorem(
+@theorem(
     rule="group/rdp",
     source="Bun & Steinke, arXiv:1605.02065, Lemma 5.2, iterated in group_rdp",
     attained=Attained.NO,  # loses information
-    again=lambda premises, given: group_rdp(premises[0], size=given["size"]),
     lossless=False,
 )
-
-
 def group_rdp(guarantee: RDP[R], *, size: int) -> RDP[R]:
     """Add up Renyi divergences along the chain, at growing orders.
 
@@ -339,7 +301,7 @@ def group_rdp(guarantee: RDP[R], *, size: int) -> RDP[R]:
         )
     points = [(order, _summed(guarantee, order, times)) for order in orders]
     result = RDP(points=points, relation=guarantee.relation)
-    return _for_groups(result, GROUP_RDP, guarantee, times)
+    return _for_groups(result, group_rdp, guarantee, times)
 
 
 def _summed(guarantee: RDP[R], order: Fraction, times: int) -> Fraction:
@@ -359,15 +321,12 @@ def _summed(guarantee: RDP[R], order: Fraction, times: int) -> Fraction:
 _TRADE_OFF_MAX_SIZE = 1000  # Largest size of a group, to bound the time. Larger ones raise.
 
 
-GROUP_TRADE_OFF: Final = Theorem(
+@theorem(
     rule="group/trade-off",
     source="Dong, Roth & Su, arXiv:1905.02383, Theorem 2.14",
     attained=Attained.NO,  # nothing is known about chains that attain every step
-    again=lambda premises, given: group_trade_off(premises[0], size=given["size"]),
     written="",
 )
-
-
 def group_trade_off(guarantee: TradeOff[R], *, size: int) -> TradeOff[R]:
     """Iterate the power curve of the best test.
 
@@ -400,17 +359,14 @@ def group_trade_off(guarantee: TradeOff[R], *, size: int) -> TradeOff[R]:
             break  # everything can be told: nothing is left to lose
     result = TradeOff(points=points, relation=guarantee.relation)
     words = f"f-DP for groups of {times}, f linear between {len(points)} points"
-    return concluded(result, GROUP_TRADE_OFF, words, guarantee, size=times)
+    return concluded(result, group_trade_off, words, guarantee, size=times)
 
 
-GROUP_ZCDP: Final = Theorem(
+@theorem(
     rule="group/zcdp",
     source="Bun & Steinke, arXiv:1605.02065, Proposition 1.9",
     attained=Attained.WHOLE,  # a Gaussian query that moves on along a line
-    again=lambda premises, given: group_zcdp(premises[0], size=given["size"]),
 )
-
-
 def group_zcdp(guarantee: ZCDP[R], *, size: int) -> ZCDP[R]:
     """Multiply rho by the square of the size of the group.
 
@@ -426,7 +382,7 @@ def group_zcdp(guarantee: ZCDP[R], *, size: int) -> ZCDP[R]:
     """
     times = arguments.count(size=size)
     result = ZCDP(rho=times**2 * guarantee.rho, relation=guarantee.relation)
-    return _for_groups(result, GROUP_ZCDP, guarantee, times)
+    return _for_groups(result, group_zcdp, guarantee, times)
 
 
 def group(guarantee: Guarantee[R], *, size: int) -> Guarantee[R]:
@@ -459,17 +415,17 @@ def group(guarantee: Guarantee[R], *, size: int) -> Guarantee[R]:
         >>> group(ZCDP(rho=1), size=3).describe()
         '9-zCDP'
     """
-    required_guarantee(guarantee)
-    for notion, theorem in _THEOREMS:
+    guarantees.required_guarantee(guarantee)
+    for notion, function in _THEOREMS:
         if isinstance(guarantee, notion):
-            scaled: Guarantee[R] = theorem(guarantee, size=size)
+            scaled: Guarantee[R] = function(guarantee, size=size)
             return scaled
     raise NotImplied(f"no group-privacy theorem for {guarantee!r}; {CONVERT}")
 
 
 def _group_profile(guarantee: PrivacyProfile[R], *, size: int) -> TradeOff[R]:
     """Apply the theorem on trade-off curves to a profile."""
-    return group_trade_off(profile_to_trade_off(guarantee), size=size)
+    return group_trade_off(conversion.profile_to_trade_off(guarantee), size=size)
 
 
 def _group_pair(guarantee: DominatingPair[R], *, size: int) -> Guarantee[R]:
@@ -479,7 +435,7 @@ def _group_pair(guarantee: DominatingPair[R], *, size: int) -> Guarantee[R]:
     except NotImplied:  # it is no shift
         if any(isinstance(one.pair, ShuffledGaussianPair) for one in guarantee.forward.factors):
             return group_gdp(pair_to_gdp(guarantee), size=size)  # nothing better is known of one
-        profile = notion_to_profile(guarantee, epsilons=profile_places(guarantee))
+        profile = notion_to_profile(guarantee, epsilons=dominating_pair.profile_places(guarantee))
         return _group_profile(profile, size=size)
 
 

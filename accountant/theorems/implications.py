@@ -5,11 +5,11 @@ from __future__ import annotations
 import copy
 import math
 from fractions import Fraction
-from typing import Any, Final, overload
+from typing import Any, overload
 
 from dpproof.accountant.errors import NotImplied
 from dpproof.accountant.guarantees.approx_dp import ApproxDP
-from dpproof.accountant.guarantees.derivation import Attained, Theorem
+from dpproof.accountant.guarantees.derivation import Attained, theorem
 from dpproof.accountant.guarantees.dominating_pair import GDP
 from dpproof.accountant.guarantees.guarantee import Guarantee, concluded, required_guarantee
 from dpproof.accountant.guarantees.pure_dp import BoundedRange, MetricDP, PureDP
@@ -18,15 +18,13 @@ from dpproof.accountant.guarantees.rounding import epsilon_tanh_up, floats_aroun
 from dpproof.accountant.pairs.gaussian import pure_mu
 from dpproof.accountant.relation import AddRemove, R, ReplaceLabel, ReplaceOne
 
-CONVERT_APPROX_PURE: Final = Theorem(
+
+@theorem(
     rule="convert/approx-pure",
     source="Dwork et al., EUROCRYPT 2006, Definition 1",
     attained=Attained.WHOLE,  # the same pair
     pointwise=True,
-    again=lambda premises, _: approx_to_pure(premises[0]),
 )
-
-
 def approx_to_pure(guarantee: ApproxDP[R]) -> PureDP[R]:
     """Write (epsilon, 0)-DP as epsilon-DP.
 
@@ -46,18 +44,15 @@ def approx_to_pure(guarantee: ApproxDP[R]) -> PureDP[R]:
         )
     result = PureDP(epsilon=guarantee.stated_epsilon, relation=guarantee.relation)
     words = f"{guarantee.describe()} without delta"
-    return concluded(result, CONVERT_APPROX_PURE, words, guarantee)
+    return concluded(result, approx_to_pure, words, guarantee)
 
 
-CONVERT_BOUNDED_RANGE_PURE: Final = Theorem(
+@theorem(
     rule="convert/bounded-range-pure",
     source="Dong, Durfee & Rogers, arXiv:1909.13830, Lemma 2.3",
     attained=Attained.NO,  # loses information
-    again=lambda premises, _: bounded_range_to_pure(premises[0]),
     lossless=False,
 )
-
-
 def bounded_range_to_pure(guarantee: BoundedRange[R]) -> PureDP[R]:
     """Bound the loss by the length of its range.
 
@@ -74,18 +69,15 @@ def bounded_range_to_pure(guarantee: BoundedRange[R]) -> PureDP[R]:
     """
     result = PureDP(epsilon=guarantee.stated_epsilon, relation=guarantee.relation)
     words = f"loss at most the range of {guarantee.describe()}"
-    return concluded(result, CONVERT_BOUNDED_RANGE_PURE, words, guarantee)
+    return concluded(result, bounded_range_to_pure, words, guarantee)
 
 
-CONVERT_BOUNDED_RANGE_ZCDP: Final = Theorem(
+@theorem(
     rule="convert/bounded-range-zcdp",
     source="Cesar & Rogers, arXiv:2004.07223, Lemma 3.4; proved in bounded_range_to_zcdp",
     attained=Attained.NO,  # loses information
-    again=lambda premises, _: bounded_range_to_zcdp(premises[0]),
     lossless=False,
 )
-
-
 def bounded_range_to_zcdp(guarantee: BoundedRange[R]) -> ZCDP[R]:
     """Bound the Renyi curve of a bounded-range mechanism by a line.
 
@@ -106,18 +98,15 @@ def bounded_range_to_zcdp(guarantee: BoundedRange[R]) -> ZCDP[R]:
     rho = min(epsilon * epsilon / 8, epsilon_tanh_up(epsilon))
     result = ZCDP(rho=rho, relation=guarantee.relation)
     words = f"rho = epsilon^2/8 of {guarantee.describe()}"
-    return concluded(result, CONVERT_BOUNDED_RANGE_ZCDP, words, guarantee)
+    return concluded(result, bounded_range_to_zcdp, words, guarantee)
 
 
-CONVERT_GDP_ZCDP: Final = Theorem(
+@theorem(
     rule="convert/gdp-zcdp",
     source="Bun & Steinke, arXiv:1605.02065, Lemma 2.4",
     attained=Attained.NO,  # no Gaussian, though the same divergences
-    again=lambda premises, _: gdp_to_zcdp(premises[0]),
     lossless=False,
 )
-
-
 def gdp_to_zcdp(guarantee: GDP[R]) -> ZCDP[R]:
     """Keep the Renyi curve of a Gaussian guarantee.
 
@@ -135,18 +124,15 @@ def gdp_to_zcdp(guarantee: GDP[R]) -> ZCDP[R]:
     """
     rho = guarantee.mu_squared / 2
     result = ZCDP(rho=rho, relation=guarantee.relation)
-    return concluded(result, CONVERT_GDP_ZCDP, f"{show(rho)}-zCDP", guarantee)
+    return concluded(result, gdp_to_zcdp, f"{show(rho)}-zCDP", guarantee)
 
 
-CONVERT_METRIC_PURE: Final = Theorem(
+@theorem(
     rule="convert/metric-pure",
     source="proofs/theory/path.md, Section 1",
     attained=Attained.NO,  # loses information
-    again=lambda premises, _: metric_to_pure(premises[0]),
     lossless=False,
 )
-
-
 def metric_to_pure(guarantee: MetricDP[R]) -> PureDP[R]:
     """Bound the loss between the ends of a path.
 
@@ -161,18 +147,15 @@ def metric_to_pure(guarantee: MetricDP[R]) -> PureDP[R]:
     """
     result = PureDP(epsilon=guarantee.stated_epsilon, relation=guarantee.relation)
     words = f"loss at most that between the ends of {guarantee.describe()}"
-    return concluded(result, CONVERT_METRIC_PURE, words, guarantee)
+    return concluded(result, metric_to_pure, words, guarantee)
 
 
-CONVERT_PURE_APPROX: Final = Theorem(
+@theorem(
     rule="convert/pure-approx",
     source="Dwork et al., EUROCRYPT 2006, Definition 1",
     attained=Attained.WHOLE,  # the same pair
     pointwise=True,
-    again=lambda premises, _: pure_to_approx(premises[0]),
 )
-
-
 def pure_to_approx(guarantee: PureDP[R]) -> ApproxDP[R]:
     """Write epsilon-DP as (epsilon, 0)-DP.
 
@@ -187,18 +170,15 @@ def pure_to_approx(guarantee: PureDP[R]) -> ApproxDP[R]:
     """
     result = ApproxDP(epsilon=guarantee.stated_epsilon, delta=0, relation=guarantee.relation)
     words = f"{guarantee.describe()} with delta = 0"
-    return concluded(result, CONVERT_PURE_APPROX, words, guarantee)
+    return concluded(result, pure_to_approx, words, guarantee)
 
 
-CONVERT_PURE_BOUNDED_RANGE: Final = Theorem(
+@theorem(
     rule="convert/pure-bounded-range",
     source="Dong, Durfee & Rogers, arXiv:1909.13830, Lemma 2.3",
     attained=Attained.NO,  # loses information
-    again=lambda premises, _: pure_to_bounded_range(premises[0]),
     lossless=False,
 )
-
-
 def pure_to_bounded_range(guarantee: PureDP[R]) -> BoundedRange[R]:
     """Bound the range of the loss by twice its bound.
 
@@ -214,18 +194,15 @@ def pure_to_bounded_range(guarantee: PureDP[R]) -> BoundedRange[R]:
     """
     result = BoundedRange(epsilon=2 * guarantee.stated_epsilon, relation=guarantee.relation)
     words = f"range at most twice that of {guarantee.describe()}"
-    return concluded(result, CONVERT_PURE_BOUNDED_RANGE, words, guarantee)
+    return concluded(result, pure_to_bounded_range, words, guarantee)
 
 
-CONVERT_PURE_GDP: Final = Theorem(
+@theorem(
     rule="convert/pure-gdp",
     source="Liu, Sun, Jiang & Kong, arXiv:2210.09269; proved in pure_to_gdp",
     attained=Attained.NO,  # loses information
-    again=lambda premises, _: pure_to_gdp(premises[0]),
     lossless=False,
 )
-
-
 def pure_to_gdp(guarantee: PureDP[R]) -> GDP[R]:
     """Find the Gaussian trade-off below that of randomised response.
 
@@ -251,18 +228,15 @@ def pure_to_gdp(guarantee: PureDP[R]) -> GDP[R]:
         )
     result = GDP(mu=Fraction(pure_mu(above)), relation=guarantee.relation)
     words = f"mu = 2 Phi^-1(e^epsilon/(1 + e^epsilon)) of {guarantee.describe()}"
-    return concluded(result, CONVERT_PURE_GDP, words, guarantee)
+    return concluded(result, pure_to_gdp, words, guarantee)
 
 
-CONVERT_PURE_ZCDP: Final = Theorem(
+@theorem(
     rule="convert/pure-zcdp",
     source="Steinke 2024; proved in pure_to_zcdp",
     attained=Attained.NO,  # loses information
-    again=lambda premises, _: pure_to_zcdp(premises[0]),
     lossless=False,
 )
-
-
 def pure_to_zcdp(guarantee: PureDP[R]) -> ZCDP[R]:
     """Bound the Renyi curve of an epsilon-DP mechanism by a line.
 
@@ -284,22 +258,19 @@ def pure_to_zcdp(guarantee: PureDP[R]) -> ZCDP[R]:
     epsilon = guarantee.stated_epsilon
     result = ZCDP(rho=epsilon_tanh_up(epsilon), relation=guarantee.relation)
     words = f"rho = epsilon tanh(epsilon/2) of {guarantee.describe()}"
-    return concluded(result, CONVERT_PURE_ZCDP, words, guarantee)
-
-
-RESTRICT_RELATION: Final = Theorem(
-    rule="restrict/relation",
-    source="proofs/theory/margins.md, section 1",
-    attained=Attained.NO,  # a label alone may move a query by less
-    again=lambda premises, _: restrict(premises[0]),
-    lossless=False,
-)
+    return concluded(result, pure_to_zcdp, words, guarantee)
 
 
 @overload
 def restrict(guarantee: Guarantee[ReplaceOne]) -> Guarantee[ReplaceLabel]: ...
 @overload
 def restrict(guarantee: Guarantee[AddRemove]) -> Guarantee[ReplaceOne]: ...
+@theorem(
+    rule="restrict/relation",
+    source="proofs/theory/margins.md, section 1",
+    attained=Attained.NO,  # a label alone may move a query by less
+    lossless=False,
+)
 def restrict(guarantee: Guarantee[Any]) -> Guarantee[Any]:
     """State a guarantee under a relation whose neighbours it covers.
 
@@ -342,4 +313,4 @@ def restrict(guarantee: Guarantee[Any]) -> Guarantee[Any]:
         else "where labels alone differ; features and the number of records are public"
     )
     sizes: dict[str, Any] = {"size": 2} if replaced else {}
-    return concluded(twin, RESTRICT_RELATION, f"{guarantee.describe()} {said}", guarantee, **sizes)
+    return concluded(twin, restrict, f"{guarantee.describe()} {said}", guarantee, **sizes)

@@ -9,16 +9,11 @@ from typing import Any, Final, TypeVar, cast
 from dpproof.accountant import arguments, arguments as check, side_conditions as assumed
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import NotImplied, ParameterError
+from dpproof.accountant.guarantees import guarantee
 from dpproof.accountant.guarantees.approx_dp import ApproxDP, PrivacyProfile
-from dpproof.accountant.guarantees.derivation import Attained, Derivation, Theorem
+from dpproof.accountant.guarantees.derivation import Attained, Derivation, theorem
 from dpproof.accountant.guarantees.dominating_pair import GDP, DominatingPair, PairGuarantee, Points
-from dpproof.accountant.guarantees.guarantee import (
-    Guarantee,
-    applied,
-    concluded,
-    require_single,
-    required,
-)
+from dpproof.accountant.guarantees.guarantee import Guarantee, applied, concluded, required
 from dpproof.accountant.guarantees.pure_dp import BoundedRange, MetricDP, PureDP
 from dpproof.accountant.guarantees.rdp import RDP, ZCDP, RenyiGuarantee, common_worst, shared_orders
 from dpproof.accountant.guarantees.rounding import show
@@ -32,15 +27,12 @@ from dpproof.accountant.theorems.conversion import notion_to_profile, notion_to_
 _SOURCE = "McSherry, SIGMOD 2009, Theorem 4; proofs/theory/parallel.md for every notion"
 
 
-PARALLEL: Final = Theorem(
+@theorem(
     rule="parallel",
     source=_SOURCE,
     attained=Attained.WHOLE,  # the worst part sees the record
     pointwise=True,
-    again=lambda premises, _: parallel_compose(*premises),
 )
-
-
 def parallel_compose(
     *parts: Guarantee[R], epsilons: Sequence[Number] | None = None
 ) -> Guarantee[R]:
@@ -83,7 +75,7 @@ def parallel_compose(
             "group with size=2, as replacing is removing and adding"
         )
     for part in parts:
-        require_single(part, "parallel composition")
+        guarantee.require_single(part, "parallel composition")
     compared: Sequence[Guarantee[R]] = parts
     worst = _worst(parts)
     if worst is None and all(isinstance(part, RenyiGuarantee) for part in parts):
@@ -102,7 +94,7 @@ def parallel_compose(
         )
     return concluded(
         worst,
-        PARALLEL,
+        parallel_compose,
         f"{worst.describe()}, the worst of {len(parts)} disjoint parts",
         *compared,
         assumptions=(
@@ -157,15 +149,12 @@ def _largest(tables: Sequence[Points]) -> Points:
     return tuple((column[0][0], max(value for _, value in column)) for column in columns)
 
 
-PARALLEL_POSITIONS: Final = Theorem(
+@theorem(
     rule="parallel/position",
     source="proofs/theory/margins.md, section 6",
     attained=Attained.WHOLE,  # the worst part sees the record
     pointwise=True,
-    again=lambda premises, _: parallel_positions(*premises),
 )
-
-
 def parallel_positions(*parts: Guarantee[R]) -> Guarantee[R]:
     """Compose mechanisms on disjoint sets of positions of the data: the worst of them counts.
 
@@ -201,26 +190,23 @@ def parallel_positions(*parts: Guarantee[R]) -> Guarantee[R]:
             "up; state the parts under ReplaceOne(), or use parallel_compose for a split by record"
         )
     for part in parts:
-        require_single(part, "parallel composition")
+        guarantee.require_single(part, "parallel composition")
     compared, worst = common_worst(parts)
     return concluded(
         worst,
-        PARALLEL_POSITIONS,
+        parallel_positions,
         f"{worst.describe()}, the worst of {len(parts)} parts by position",
         *compared,
         assumptions=(assumed.SPLIT_BY_POSITION(), assumed.OWN_RANDOMNESS(), assumed.FIXED()),
     )
 
 
-CHOICE: Final = Theorem(
+@theorem(
     rule="choice",
     source="proofs/theory/choice.md",
     attained=Attained.WHOLE,  # the worst mechanism whatever is drawn
     pointwise=True,
-    again=lambda premises, _: choice(*premises),
 )
-
-
 def choice(*parts: Guarantee[R]) -> Guarantee[R]:
     """Run one of several mechanisms, drawn by a law that looks at no data, and say which.
 
@@ -250,7 +236,7 @@ def choice(*parts: Guarantee[R]) -> Guarantee[R]:
     compared, worst = common_worst(parts)
     return concluded(
         worst,
-        CHOICE,
+        choice,
         f"{worst.describe()}, the worst of {len(parts)} of which one is drawn",
         *compared,
         assumptions=(assumed.FIXED(), assumed.OWN_RANDOMNESS(), assumed.PUBLIC_DRAW()),
@@ -258,16 +244,15 @@ def choice(*parts: Guarantee[R]) -> Guarantee[R]:
     )
 
 
-MIXTURE: Final = Theorem(
-    rule="mixture",
-    source="proofs/theory/choice.md, Theorem 2",
-    attained=Attained.WHOLE,  # every mechanism on the same neighbours
-    again=lambda premises, given: mixture(premises, weights=given["weights"]),
-    written="mixed",
-)
 _LEAST = Fraction(1, 10**100)  # Smaller weights would lose their digits as floats.
 
 
+@theorem(
+    rule="mixture",
+    source="proofs/theory/choice.md, Theorem 2",
+    attained=Attained.WHOLE,  # every mechanism on the same neighbours
+    written="mixed",
+)
 def mixture(parts: Sequence[Guarantee[R]], *, weights: Sequence[Number]) -> DominatingPair[R]:
     """Run one of several mechanisms, drawn by public probabilities, and say which.
 
@@ -320,7 +305,7 @@ def mixture(parts: Sequence[Guarantee[R]], *, weights: Sequence[Number]) -> Domi
         backward=Product.of(MixturePair(weights=masses, parts=backward)),
         relation=pairs[0].relation,
         derivation=applied(
-            MIXTURE,
+            mixture,
             f"the mixture of {len(pairs)} pairs of which one is drawn",
             *pairs,
             assumptions=(assumed.FIXED(), assumed.OWN_RANDOMNESS(), assumed.PUBLIC_DRAW()),
@@ -340,14 +325,14 @@ def _probabilities(weights: Sequence[Number], count: int) -> tuple[Fraction, ...
 
 _LARGEST: Final = 32  # Nats; beyond it shuffling hides nothing.
 
-SHUFFLE_RANDOMIZED_RESPONSE: Final = Theorem(
+
+@theorem(
     rule="shuffle/randomized-response",
     source="proofs/theory/shuffle_model.md, Theorem 1",
     attained=Attained.WHOLE,  # all others alike: the lower ends are of that pair
     written="shuffled_reports",
+    again=None,
 )
-
-
 def shuffle_randomized_response(
     *, epsilon: Number, categories: int, scheme: Shuffle, relation: ReplaceOne
 ) -> DominatingPair[ReplaceOne]:
@@ -378,7 +363,7 @@ def shuffle_randomized_response(
     return _guarantee(
         Reports(scheme.records, exact, kinds),
         applied(
-            SHUFFLE_RANDOMIZED_RESPONSE,
+            shuffle_randomized_response,
             f"{scheme.records} shuffled reports by randomised response at epsilon {show(exact)} on "
             f"{kinds} categories ({relation})",
             assumptions=(
@@ -394,17 +379,15 @@ def shuffle_randomized_response(
     )
 
 
-SHUFFLE_PURE: Final = Theorem(
+@theorem(
     rule="shuffle/pure-dp",
     source="proofs/theory/shuffle_model.md, Theorem 2",
     attained=Attained.NO,  # no randomiser is known that does
-    again=lambda premises, given: shuffle_pure(
+    again=lambda function, premises, given: function(
         premises[0], scheme=Shuffle(records=given["records"])
     ),
     written="shuffled_reports",
 )
-
-
 def shuffle_pure(report: PureDP[ReplaceOne], *, scheme: Shuffle) -> DominatingPair[ReplaceOne]:
     """Release local reports in a random order, each of them epsilon-DP.
 
@@ -430,7 +413,7 @@ def shuffle_pure(report: PureDP[ReplaceOne], *, scheme: Shuffle) -> DominatingPa
     return _guarantee(
         Reports(scheme.records, _within(report.stated_epsilon), 0),
         applied(
-            SHUFFLE_PURE,
+            shuffle_pure,
             f"{scheme.records} shuffled reports, each {report.describe()} ({report.relation})",
             report,
             assumptions=(assumed.SHUFFLED_REPORTS(records=scheme.records),),

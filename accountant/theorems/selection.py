@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Final
 
 import numpy as np
 
 from dpproof.accountant import side_conditions as assumed
 from dpproof.accountant.arithmetic.enclosure import log_exact, raised_up
 from dpproof.accountant.errors import CONVERT, NotImplied
-from dpproof.accountant.guarantees.derivation import Attained, Derivation, Theorem
+from dpproof.accountant.guarantees.derivation import Attained, theorem, theorem_of
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair, PairGuarantee
 from dpproof.accountant.guarantees.guarantee import Guarantee, applied, required_guarantee
 from dpproof.accountant.guarantees.pure_dp import PureDP
@@ -19,27 +18,18 @@ from dpproof.accountant.guarantees.rdp import RDP, RenyiGuarantee, listed_curve
 from dpproof.accountant.guarantees.rounding import floats_around, show
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.relation import R
-from dpproof.accountant.run_counts.law import (
-    FARTHEST,
-    LOG_ERROR,
-    FixedRuns,
-    PoissonRuns,
-    RunLaw,
-    TruncatedNegativeBinomial,
-    required_runs,
-)
+from dpproof.accountant.run_counts import law
+from dpproof.accountant.run_counts.law import LOG_ERROR, PoissonRuns, RunLaw, required_runs
 from dpproof.accountant.selection.selected_pair import SelectedPair
 from dpproof.accountant.selection.thresholded_pair import ThresholdedPair
 
-SELECT_PURE: Final = Theorem(
+
+@theorem(
     rule="select/pure",
     source="proofs/theory/selection.md, Corollary 3",
     attained=Attained.NO,  # the largest loss alone is attained
-    again=lambda premises, given: select_pure(premises[0], given["runs"]),
     lossless=False,
 )
-
-
 def select_pure(guarantee: PureDP[R], runs: RunLaw) -> PureDP[R]:
     """Return the pure DP guarantee of the best of a random number of epsilon-DP runs.
 
@@ -66,7 +56,7 @@ def select_pure(guarantee: PureDP[R], runs: RunLaw) -> PureDP[R]:
         epsilon=epsilon,
         relation=guarantee.relation,
         derivation=applied(
-            SELECT_PURE,
+            select_pure,
             f"best of {runs.describe()} is {show(epsilon)}-DP",
             guarantee,
             assumptions=assumed.selection_of_the_best(),
@@ -87,15 +77,12 @@ def _excess_up(runs: RunLaw, epsilon: Fraction) -> Fraction:
     return min(bounds)
 
 
-SELECT_PAIR: Final = Theorem(
+@theorem(
     rule="select/pair",
     source="proofs/theory/selection.md, Theorem 1, or Theorem 2 where it rounds to less",
     attained=Attained.POINTS,  # for every epsilon some order of the outputs
-    again=lambda premises, given: select_pair(premises[0], given["runs"]),
     written="best_of_runs",
 )
-
-
 def select_pair(guarantee: PairGuarantee[R], runs: RunLaw) -> DominatingPair[R]:
     """Run a mechanism K times on the same data, release only the best output.
 
@@ -121,20 +108,20 @@ def select_pair(guarantee: PairGuarantee[R], runs: RunLaw) -> DominatingPair[R]:
         1.557
     """
     pair = guarantee.to_pair()
-    premises = [pair.derivation]
+    premises: list[Guarantee[R]] = [pair]
     if isinstance(guarantee, PureDP) and guarantee.stated_epsilon > 0:
-        premises.append(select_pure(guarantee, runs).derivation)
+        premises.append(select_pure(guarantee, runs))
     return DominatingPair(
         forward=_selected(pair.forward, runs),
         backward=_selected(pair.backward, runs),
         relation=guarantee.relation,
-        derivation=Derivation(
-            theorem=SELECT_PAIR,
-            statement=f"best of {runs.describe()}, for the worst score",
-            premises=tuple(premises),
+        derivation=applied(
+            select_pair,
+            f"best of {runs.describe()}, for the worst score",
+            *premises,
             assumptions=assumed.selection_of_the_best(),
-            parameters=(("runs", runs),),
-            attained=SELECT_PAIR.attained.of_premises([pair.attained], pointwise=False),
+            attained=theorem_of(select_pair).attained.of_premises([pair.attained], pointwise=False),
+            runs=runs,
         ),
     )
 
@@ -154,16 +141,13 @@ _NAMES = {
 }
 
 
-SELECT_RDP: Final = Theorem(
+@theorem(
     rule="select/rdp",
     source="Papernot & Steinke, arXiv:2110.03620, Theorems 2 and 6; proofs/theory/selection.md",
     attained=Attained.NO,  # loses information
-    again=lambda premises, given: select_rdp(premises[0], given["runs"]),
     lossless=False,
     written="to_selected_rdp",
 )
-
-
 def select_rdp(guarantee: RenyiGuarantee[R], runs: RunLaw) -> RDP[R]:
     """Return renyi divergences of the best of a random number of runs.
 
@@ -183,13 +167,13 @@ def select_rdp(guarantee: RenyiGuarantee[R], runs: RunLaw) -> RDP[R]:
     Rounds: up, by 1e-10 relative, at the smallest divergences as well.
     Laws: one run changes nothing; never below one run's divergence.
     Example:
-        >>> from dpproof.accountant.guarantees.rdp import ZCDP
+        >>> from dpproof.accountant import ZCDP, TruncatedNegativeBinomial
         >>> law = TruncatedNegativeBinomial(eta=1, gamma=0.1)
         >>> round(select_rdp(ZCDP(rho=0.01), law).epsilon(delta=1e-6).upper, 2)
         1.28
     """
     curve = listed_curve(guarantee)
-    shape = runs.least_shape(curve)[0] if isinstance(runs, TruncatedNegativeBinomial) else None
+    shape = runs.least_shape(curve)[0] if isinstance(runs, law.TruncatedNegativeBinomial) else None
     points, winners = [], []
     for order in curve:
         bounds = _bounds(guarantee, runs, (order, curve[order]), shape)
@@ -209,7 +193,7 @@ def select_rdp(guarantee: RenyiGuarantee[R], runs: RunLaw) -> RDP[R]:
         points=points,
         relation=guarantee.relation,
         derivation=applied(
-            SELECT_RDP,
+            select_rdp,
             f"best of {runs.describe()}; smallest bound: {said}",
             guarantee,
             assumptions=assumed.selection_of_the_best(),
@@ -232,7 +216,7 @@ def _bounds(
         "all": _sum_up(Fraction(0), (runs.log_moment_up(_float_up(excess * base)), excess)),
         "ratio": _sum_up(base, (runs.log_ratio_up(math.inf), Fraction(1)), (size, excess)),
     }
-    if isinstance(runs, TruncatedNegativeBinomial) and shape is not None:
+    if isinstance(runs, law.TruncatedNegativeBinomial) and shape is not None:
         bounds["shape"] = _sum_up(base + (1 + runs.eta) * shape, (size, excess))
     if isinstance(runs, PoissonRuns):
         delta = Fraction(guarantee.delta(epsilon=_log_down(1 / excess)).upper)
@@ -246,7 +230,7 @@ def _log_rate_up(runs: PoissonRuns, exponent: float) -> float:
 
     It is computed as log(1 + (m - 1 + e^-m) + m (e^exponent - 1)).
     """
-    if exponent <= FARTHEST:
+    if exponent <= law.FARTHEST:
         more = math.expm1(runs.log_mean_up) + runs.mean * math.expm1(exponent)
         return raised_up(math.log1p(more), 4 * LOG_ERROR)
     if math.isinf(exponent):
@@ -272,16 +256,13 @@ def _sum_up(base: Fraction, *terms: tuple[float, Fraction]) -> float:
     return _float_up(base + sum(Fraction(value) / divisor for value, divisor in terms))
 
 
-SELECT_ABOVE: Final = Theorem(
+@theorem(
     rule="select/above",
     source="proofs/theory/threshold.md, Theorem 1, or Theorem 2 where it rounds to less",
     attained=Attained.NO,  # the bound treats the events of runs apart
-    again=lambda premises, given: select_above(premises[0], given["runs"]),
     lossless=False,
     written="first_above",
 )
-
-
 def select_above(guarantee: Guarantee[R], runs: RunLaw) -> DominatingPair[R]:
     """Run a mechanism until its output reaches a threshold, at most K times; release that output.
 
@@ -317,7 +298,7 @@ def select_above(guarantee: Guarantee[R], runs: RunLaw) -> DominatingPair[R]:
         backward=_thresholded(pair.backward, runs),
         relation=guarantee.relation,
         derivation=applied(
-            SELECT_ABOVE,
+            select_above,
             f"first of {runs.describe()} above a threshold, for the worst score",
             pair,
             assumptions=(
@@ -351,13 +332,13 @@ def select(guarantee: Guarantee[R], runs: RunLaw) -> Guarantee[R]:
     Returns:
         DominatingPair, or RDP; it composes, is subsampled and selected like any other.
     Example:
-        >>> from dpproof.accountant.guarantees.dominating_pair import GDP
+        >>> from dpproof.accountant import GDP, FixedRuns
         >>> select(GDP(mu=1), FixedRuns(count=1))
         GDP(mu_squared=1, relation=AddRemove())
     """
     required_guarantee(guarantee)
     required_runs(runs)
-    if isinstance(runs, FixedRuns) and runs.count == 1:
+    if isinstance(runs, law.FixedRuns) and runs.count == 1:
         return guarantee
     if isinstance(guarantee, PairGuarantee):
         return select_pair(guarantee, runs)

@@ -9,47 +9,33 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant import arguments, arguments as check, side_conditions as assumed
+from dpproof.accountant import arguments, arguments as check, sampling, side_conditions as assumed
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import NotImplied, ParameterError
+from dpproof.accountant.guarantees import guarantee as guarantees
 from dpproof.accountant.guarantees.approx_dp import PrivacyProfile
-from dpproof.accountant.guarantees.derivation import Attained, Theorem
+from dpproof.accountant.guarantees.derivation import Attained, theorem
 from dpproof.accountant.guarantees.dominating_pair import GDP, DominatingPair
-from dpproof.accountant.guarantees.guarantee import (
-    Guarantee,
-    applied,
-    concluded,
-    require_single,
-    required_guarantee,
-)
+from dpproof.accountant.guarantees.guarantee import Guarantee, applied, concluded
 from dpproof.accountant.guarantees.rounding import floats_around, show
 from dpproof.accountant.pairs.gaussian import GaussianPair, gaussian_profile
 from dpproof.accountant.pairs.opposite_gaussians import OppositeGaussiansPair
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from dpproof.accountant.relation import AddRemove, R, Relation, ReplaceLabel, ReplaceOne, ZeroOut
-from dpproof.accountant.sampling import (
-    OneStepScheme,
-    Poisson,
-    TruncatedPoisson,
-    UserPoisson,
-    WithoutReplacement,
-    WithReplacement,
-)
+from dpproof.accountant.sampling import OneStepScheme, Poisson, TruncatedPoisson, WithoutReplacement
 from dpproof.accountant.sensitivity import L2Contribution, required_contribution
 from dpproof.accountant.subsampling.counted_gaussians import CountedGaussiansPair
 from dpproof.accountant.subsampling.mixture import occurrences
 from dpproof.accountant.subsampling.subsampled import Direction, SubsampledPair
-from dpproof.accountant.theorems.allocation import ALLOCATE_SHUFFLED
 
-SUBSAMPLE_POISSON: Final = Theorem(
+
+@theorem(
     rule="subsample/poisson",
     source="Zhu, Dong & Wang, arXiv:2106.08567, Theorem 11",
     attained=Attained.WHOLE,  # one record alone in the data: the sample is empty or has it
-    again=lambda premises, given: subsample_poisson(premises[0], Poisson(**given)),
+    again=lambda function, premises, given: function(premises[0], Poisson(**given)),
 )
-
-
 def subsample_poisson(guarantee: Guarantee[R], scheme: Poisson) -> DominatingPair[R]:
     """Run a mechanism on a Poisson sample of the records.
 
@@ -89,8 +75,8 @@ def subsample_poisson(guarantee: Guarantee[R], scheme: Poisson) -> DominatingPai
             "sensitivity under AddRemove(), or sample with "
             "WithoutReplacement(sample_size=..., population_size=...)"
         )
-    require_single(guarantee, "the amplification by a sample")
-    if any(node.theorem is ALLOCATE_SHUFFLED for node in guarantee.derivation.everything()):
+    guarantees.require_single(guarantee, "the amplification by a sample")
+    if any(node.rule == "allocate/shuffled" for node in guarantee.derivation.everything()):
         raise NotImplied(
             "shuffled batches are of public sizes, and a Poisson sample has a random one; sample "
             "with Poisson instead of shuffling, or shuffle all records"
@@ -108,7 +94,7 @@ def subsample_poisson(guarantee: Guarantee[R], scheme: Poisson) -> DominatingPai
         backward=_subsampled(pair.backward, scheme, Direction.ADDITION),
         relation=guarantee.relation,
         derivation=applied(
-            SUBSAMPLE_POISSON,
+            subsample_poisson,
             f"Poisson sample of rate {float(scheme.sampling_rate):g}",
             pair,
             assumptions=(
@@ -127,7 +113,7 @@ def _sampled_before(pair: DominatingPair[R]) -> tuple[Guarantee[R], Fraction] | 
     It returns None if the pair was not made by this theorem.
     """
     node = pair.derivation
-    if node.theorem is not SUBSAMPLE_POISSON:
+    if node.rule != "subsample/poisson":
         return None
     base, rate = node.premises[0].conclusion, dict(node.parameters)["sampling_rate"]
     if not (isinstance(base, Guarantee) and isinstance(rate, Fraction)):
@@ -157,16 +143,12 @@ def _subsampled(base: Product, scheme: Poisson, direction: Direction) -> Product
     return Product.of(pair)
 
 
-SUBSAMPLE_WITHOUT_REPLACEMENT: Final = Theorem(
+@theorem(
     rule="subsample/without-replacement",
     source="Balle, Barthe & Gaboardi, arXiv:1807.01647, Theorem 10",
     attained=Attained.POINTS,  # a sample without the record is like either neighbour's
-    again=lambda premises, given: subsample_without_replacement(
-        premises[0], WithoutReplacement(**given)
-    ),
+    again=lambda function, premises, given: function(premises[0], WithoutReplacement(**given)),
 )
-
-
 def subsample_without_replacement(
     guarantee: Guarantee[R], scheme: WithoutReplacement
 ) -> DominatingPair[R]:
@@ -196,7 +178,7 @@ def subsample_without_replacement(
             "under ReplaceOne(), or use Poisson(sampling_rate=...); Gaussian sums stated by an "
             "L2Contribution have one under AddRemove(), too"
         )
-    require_single(guarantee, "the amplification by a sample")
+    guarantees.require_single(guarantee, "the amplification by a sample")
     pair = guarantee.to_pair()
     if scheme.sampling_rate == 1:
         return pair
@@ -211,7 +193,7 @@ def subsample_without_replacement(
         backward=sampled,
         relation=guarantee.relation,
         derivation=applied(
-            SUBSAMPLE_WITHOUT_REPLACEMENT,
+            subsample_without_replacement,
             f"uniform subset of {size} of {population} records",
             pair,
             assumptions=(
@@ -224,13 +206,12 @@ def subsample_without_replacement(
     )
 
 
-SUBSAMPLE_GAUSSIAN_SUM: Final = Theorem(
+@theorem(
     rule="subsample/gaussian-sum",
     source="proofs/theory/replace_one.md",
     attained=Attained.WHOLE,  # two records with opposite contributions
+    again=None,
 )
-
-
 def subsample_gaussian_sum(
     *, sigma: Number, contribution: L2Contribution[R], scheme: Poisson
 ) -> DominatingPair[R]:
@@ -276,7 +257,7 @@ def subsample_gaussian_sum(
         backward=product,
         relation=relation,
         derivation=applied(
-            SUBSAMPLE_GAUSSIAN_SUM,
+            subsample_gaussian_sum,
             f"Gaussian noise of standard deviation {show(noise)} on a sum of "
             f"contributions of norm at most {bound} over a Poisson sample of rate {shown}",
             assumptions=(
@@ -293,18 +274,18 @@ def subsample_gaussian_sum(
     )
 
 
-REPEATED: Final = Theorem(
-    rule="subsample/positions",
-    source="proofs/theory/margins.md, section 6",
-    attained=Attained.NO,  # the profile between points is bounded
-    lossless=False,
-)
-
 _POINTS: Final = 300
 # Soundness: errors of masses, of their sum, and of sums of profiles, are far below these.
 _SLACK: Final = 1e-9
 
 
+@theorem(
+    rule="subsample/positions",
+    source="proofs/theory/margins.md, section 6",
+    attained=Attained.NO,  # the profile between points is bounded
+    lossless=False,
+    again=None,
+)
 def repeated_positions(
     guarantee: GDP[R], *, records: int, draws: Sequence[int]
 ) -> PrivacyProfile[R]:
@@ -326,12 +307,12 @@ def repeated_positions(
         >>> 1 < found.epsilon(delta=1e-6).upper < 1.3
         True
     """
-    required_guarantee(guarantee)
+    guarantees.required_guarantee(guarantee)
     if not isinstance(guarantee, GDP):
         raise ParameterError("guarantee", guarantee, "mu-GDP of one phase")
     if isinstance(guarantee.relation, AddRemove):
         raise NotImplied("under add-remove records have no positions: state it under ReplaceOne()")
-    require_single(guarantee, "sampling positions with replacement")
+    guarantees.require_single(guarantee, "sampling positions with replacement")
     size = check.count(records=records)
     counts = [check.count(draws=one) for one in draws]
     if not counts:
@@ -344,7 +325,7 @@ def repeated_positions(
     profile = PrivacyProfile(points=points, relation=guarantee.relation)
     return concluded(
         profile,
-        REPEATED,
+        repeated_positions,
         f"the mean profile of {guarantee.describe()} over how often a position is drawn",
         guarantee,
         records=size,
@@ -373,13 +354,12 @@ def _profile(
     return epsilons, deltas * (1 + _SLACK)
 
 
-SUBSAMPLE_COUNTED_SUM: Final = Theorem(
+@theorem(
     rule="subsample/counted-sum",
     source="proofs/theory/one_step.md",
     attained=Attained.WHOLE,  # a record of contribution C against others of -C
+    again=None,
 )
-
-
 def subsample_counted_sum(
     *, sigma: Number, contribution: L2Contribution[R], scheme: OneStepScheme
 ) -> DominatingPair[R]:
@@ -428,7 +408,7 @@ def subsample_counted_sum(
         0.0210248
     """
     relation = required_contribution(contribution)
-    user = isinstance(scheme, UserPoisson)
+    user = isinstance(scheme, sampling.UserPoisson)
     _require_theorem(scheme, relation)
     noise, bound = arguments.positive(sigma=sigma), show(contribution.bound)
     mu_squared, named = (contribution.bound / noise) ** 2, relation.name
@@ -444,7 +424,7 @@ def subsample_counted_sum(
         backward=product.swapped(),
         relation=relation,
         derivation=applied(
-            SUBSAMPLE_COUNTED_SUM,
+            subsample_counted_sum,
             f"Gaussian noise of standard deviation {show(noise)} on a sum of contributions of "
             f"norm at most {bound} over {drawn}",
             assumptions=(
@@ -466,7 +446,10 @@ def subsample_counted_sum(
 
 def _require_theorem(scheme: OneStepScheme, relation: Relation) -> None:
     """Refuse relations without a theorem, and a subset of all records."""
-    user, known = isinstance(scheme, UserPoisson), isinstance(relation, AddRemove | ZeroOut)
+    user, known = (
+        isinstance(scheme, sampling.UserPoisson),
+        isinstance(relation, AddRemove | ZeroOut),
+    )
     if not (known or (isinstance(relation, ReplaceOne) and not user)):
         raise NotImplied(
             f"Gaussian sums over {_words(scheme)[0]} have no guarantee under "
@@ -487,9 +470,9 @@ def _pair(
     match scheme:
         case WithoutReplacement():
             rate = scheme.sampling_rate
-        case WithReplacement(sample_size=1):
+        case sampling.WithReplacement(sample_size=1):
             rate = Fraction(1, scheme.population_size)
-        case UserPoisson(contributions=1):
+        case sampling.UserPoisson(contributions=1):
             moves, rate = 1, scheme.sampling_rate
         case TruncatedPoisson() if scheme.largest > scheme.population_size:
             moves, rate = 1, scheme.sampling_rate
@@ -512,7 +495,7 @@ def _attained(product: Product) -> Attained | None:
 
 def _words(scheme: OneStepScheme, *, alone: bool = True) -> tuple[str, str]:
     """Return the sample in words, and what is assumed of it; alone if a record may be missing."""
-    if isinstance(scheme, UserPoisson):
+    if isinstance(scheme, sampling.UserPoisson):
         rate, most = f"{float(scheme.sampling_rate):g}", scheme.contributions
         return f"{most} Poisson samples of rate {rate} together", assumed.COUNTED_SAMPLE(
             rate=rate, most=most
@@ -525,7 +508,7 @@ def _words(scheme: OneStepScheme, *, alone: bool = True) -> tuple[str, str]:
         said = f"a Poisson sample of rate {rate} cut to {largest} records"
         return said, assumed.TRUNCATED_SAMPLE(rate=rate, largest=largest, population=population)
     size = scheme.sample_size
-    if isinstance(scheme, WithReplacement):
+    if isinstance(scheme, sampling.WithReplacement):
         said = f"{size} draws with replacement of {total}"
         return said, assumed.REPEATED_DRAWS(size=size, population=population)
     said = f"a uniform subset of {size} of {total}"

@@ -23,19 +23,13 @@ Line: TypeAlias = "tuple[Fraction, Fraction]"
 
 @frozen
 class Piece:
-    """A stretch of masses on which kappa is one line.
+    """A stretch of masses on which kappa is one line."""
 
-    Attributes:
-        start: the x at which F enters it; None of the first, where F is 0 at minus infinity.
-        end: the x at which F leaves it; None of the last.
-        slope: of the line.
-        known: an x at one end of the piece, with F and F' there.
-    """
-
+    # the x at which F enters it; None of the first, where F is 0 at minus infinity
     start: arb | None
-    end: arb | None
-    slope: Fraction
-    known: tuple[arb, arb, arb]
+    end: arb | None  # the x at which F leaves it; None of the last
+    slope: Fraction  # of the line
+    known: tuple[arb, arb, arb]  # an x at one end of the piece, with F and F' there
 
     def mass(self, x: arb) -> arb:
         """Return F(x), for an x of the piece."""
@@ -51,23 +45,14 @@ class Piece:
 
 @frozen
 class Cell:
-    """All x with F(x) in one piece and F(x + 1) in another, where the loss is a line that falls.
+    """All x with F(x) in one piece and F(x + 1) in another, where the loss is a line that falls."""
 
-    Attributes:
-        now: the piece of F(x).
-        later: the piece of F(x + 1).
-        low: the first x.
-        high: the last.
-        most: the loss at the first.
-        least: the loss at the last.
-    """
-
-    now: Piece
-    later: Piece
-    low: arb
-    high: arb
-    most: arb
-    least: arb
+    now: Piece  # the piece of F(x)
+    later: Piece  # the piece of F(x + 1)
+    low: arb  # the first x
+    high: arb  # the last
+    most: arb  # the loss at the first
+    least: arb  # the loss at the last
 
     def best(self, level: arb) -> list[arb]:
         """Return balls one of which holds the best x of the cell for F(x + 1) - t F(x).
@@ -129,8 +114,8 @@ def cells(listed: list[Piece]) -> list[Cell]:
     result = []
     for i, now in enumerate(listed):
         for later in listed[i:]:
-            low = _larger(now.start, None if later.start is None else later.start - 1)
-            high = _smaller(now.end, None if later.end is None else later.end - 1)
+            low = _farther(arb.max, now.start, None if later.start is None else later.start - 1)
+            high = _farther(arb.min, now.end, None if later.end is None else later.end - 1)
             if low is not None and high is not None and not low > high:
                 ends = [later.log_speed(x + 1) - now.log_speed(x) for x in (low, high)]
                 result.append(Cell(now, later, low, high, *ends))
@@ -171,15 +156,8 @@ def _meet(one: Line, other: Line) -> Fraction:
     return (other[0] - one[0]) / (_fall(other) - _fall(one))
 
 
-def _larger(one: arb | None, other: arb | None) -> arb | None:
-    """Return the larger of two lower ends, None standing for minus infinity."""
+def _farther(choose: Callable[[arb, arb], arb], one: arb | None, other: arb | None) -> arb | None:
+    """Return the larger of two lower ends, or the smaller of two upper ones; None is infinite."""
     if one is None or other is None:
         return other if one is None else one
-    return one.max(other)
-
-
-def _smaller(one: arb | None, other: arb | None) -> arb | None:
-    """Return the smaller of two upper ends, None standing for infinity."""
-    if one is None or other is None:
-        return other if one is None else one
-    return one.min(other)
+    return choose(one, other)

@@ -216,15 +216,10 @@ def read_runs(value: object) -> Runs:
 
 @frozen
 class Tent:
-    """The hat functions T_u, T, T_v on the points u = e^{-w}, 1, v = e^w.
+    """The hat functions T_u, T, T_v on the points u = e^{-w}, 1, v = e^w."""
 
-    Attributes:
-        tau: of the virtual Gaussian, above 0.
-        width: w, above 0.
-    """
-
-    tau: Fraction
-    width: Fraction
+    tau: Fraction  # of the virtual Gaussian, above 0
+    width: Fraction  # w, above 0
 
     def hats(self) -> tuple[arb, arb, arb]:
         """Return E[T_u(X)], E[T(X)], E[T_v(X)].

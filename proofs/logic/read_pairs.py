@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
+from functools import partial
 from typing import Final
 
 from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.fields import Fields
 from dpproof.proofs.core.pairs import Pair
 from dpproof.proofs.core.statements import CORE_LANGUAGE, Language, Reader, domain, made_of, rate
+from dpproof.proofs.pairs import gaussian_above_floor
 from dpproof.proofs.pairs.finite import FinitePair, RandomizedResponsePair
-from dpproof.proofs.pairs.gaussian_above_floor import (
-    FlooredGaussianPair,
-    FoldedGaussianPair,
-    LargestOfGaussiansPair,
-    OppositeGaussiansPair,
+from dpproof.proofs.pairs.gaussian_above_floor import FlooredGaussianPair, FoldedGaussianPair
+from dpproof.proofs.pairs.pair import (
+    DiscreteGaussianPair,
+    DiscreteLaplacePair,
+    LogisticPair,
+    ShuffledReportsPair,
 )
-from dpproof.proofs.pairs.pair import DiscreteGaussianPair, DiscreteLaplacePair, LogisticPair
-from dpproof.proofs.pairs.shuffled_reports import ShuffledReportsPair
 from dpproof.proofs.sampled.allocated import AllocatedGaussianPair
 from dpproof.proofs.sampled.count_laws import read_scheme
 from dpproof.proofs.sampled.counted_gaussians import RELATIONS, CountedGaussiansPair
-from dpproof.proofs.sampled.sampled import Direction, SampledPair, read_direction
+from dpproof.proofs.sampled.sampled import SampledPair, read_direction
 
 
 def _counted_gaussians(fields: Fields, _language: Language) -> Pair:
@@ -49,14 +49,6 @@ def _categories(fields: Fields, name: str) -> int:
     return categories
 
 
-def _floor(fields: Fields, name: str) -> Fraction:
-    return fields.rational(name, least=0, most=MAX_FLOOR)
-
-
-def _direction(fields: Fields, name: str) -> Direction:
-    return read_direction(fields.take(name))
-
-
 _below_one: Final = domain("from 0 to below 1", lambda value: 0 <= value < 1)
 KINDS: Final[dict[str, Reader[Pair]]] = {
     **CORE_LANGUAGE.pairs,
@@ -70,13 +62,17 @@ KINDS: Final[dict[str, Reader[Pair]]] = {
         DiscreteGaussianPair, sigma_squared=Fields.positive, shift=Fields.whole
     ),
     "opposite-gaussians": made_of(
-        OppositeGaussiansPair, mu_squared=Fields.positive, sampling_rate=rate
+        gaussian_above_floor.OppositeGaussiansPair, mu_squared=Fields.positive, sampling_rate=rate
     ),
     "counted-gaussians": _counted_gaussians,
-    "floored-gaussian": made_of(FlooredGaussianPair, mu_squared=Fields.positive, floor=_floor),
+    "floored-gaussian": made_of(
+        FlooredGaussianPair,
+        mu_squared=Fields.positive,
+        floor=partial(Fields.rational, least=0, most=MAX_FLOOR),
+    ),
     "folded-gaussian": made_of(FoldedGaussianPair, mu_squared=Fields.positive),
     "largest-of-gaussians": made_of(
-        LargestOfGaussiansPair,
+        gaussian_above_floor.LargestOfGaussiansPair,
         mu_squared=Fields.positive,
         batches=Fields.whole,
         replaced=Fields.flag,
@@ -92,5 +88,10 @@ KINDS: Final[dict[str, Reader[Pair]]] = {
     "allocated-gaussian": made_of(
         AllocatedGaussianPair, mu_squared=Fields.positive, rounds=_several, removal=Fields.flag
     ),
-    "sampled": made_of(SampledPair, base=None, sampling_rate=rate, direction=_direction),
+    "sampled": made_of(
+        SampledPair,
+        base=None,
+        sampling_rate=rate,
+        direction=lambda fields, name: read_direction(fields.take(name)),
+    ),
 }

@@ -6,25 +6,14 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import ClassVar, Final
 
+from dpproof.proofs.core import statements
 from dpproof.proofs.core.arithmetic import exact
 from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.fields import Fields
 from dpproof.proofs.core.frozen import frozen
 from dpproof.proofs.core.pairs import Product, product_words
-from dpproof.proofs.core.statements import (
-    CORE_LANGUAGE,
-    RATES,
-    Claim,
-    HockeyStick,
-    Language,
-    Points,
-    Reader,
-    made_of,
-    nonnegative,
-    share,
-)
+from dpproof.proofs.core.statements import CORE_LANGUAGE, RATES, Claim, Points, made_of, nonnegative
 from dpproof.proofs.fields import points
-from dpproof.proofs.logic.lower_ends import PowerAtLeast, RenyiAtLeast
 from dpproof.proofs.logic.read_pairs import KINDS
 
 
@@ -93,6 +82,31 @@ class AtLeast(Claim):
         return said if self.epsilon else f"{said}, and the advantage of attacks is no less"
 
 
+@frozen
+class PowerAtLeast(Claim):
+    """Some test T has Q(T) <= false_positive_rate and P(T) >= true_positive_rate: a fact."""
+
+    product: Product
+    false_positive_rate: Fraction
+    true_positive_rate: Fraction
+    fact: ClassVar[bool] = True
+    words: ClassVar[str] = (
+        "a test of {product} with a true-positive rate of at least {true_positive_rate} at a "
+        "false-positive rate of {false_positive_rate}"
+    )
+
+
+@frozen
+class RenyiAtLeast(Claim):
+    """The Renyi divergence of P from Q at one order > 1 is at least the value: a fact."""
+
+    product: Product
+    order: Fraction
+    value: Fraction
+    fact: ClassVar[bool] = True
+    words: ClassVar[str] = "Renyi divergence of order {order} of {product} at least {value}"
+
+
 def _heights(fields: Fields, name: str) -> Points:
     """Return points of a profile."""
     found = points(fields, name)
@@ -130,7 +144,7 @@ def _errors(fields: Fields, name: str) -> Points:
     return found
 
 
-NOTIONS: Final[dict[str, Reader[Claim]]] = {
+NOTIONS: Final[dict[str, statements.Reader[Claim]]] = {
     **CORE_LANGUAGE.notions,
     "bounded-range": made_of(BoundedRange, epsilon=nonnegative),
     "metric-dp": made_of(MetricDP, epsilon=nonnegative),
@@ -138,11 +152,13 @@ NOTIONS: Final[dict[str, Reader[Claim]]] = {
     "rdp": made_of(RDP, points=_divergences),
     "privacy-profile": made_of(Profile, points=_heights),
     "trade-off": made_of(TradeOff, points=_errors),
-    "hockey-sticks": made_of(HockeyStick, product=None, points=_heights),
-    "hockey-stick-at-least": made_of(AtLeast, product=None, epsilon=nonnegative, delta=share),
+    "hockey-sticks": made_of(statements.HockeyStick, product=None, points=_heights),
+    "hockey-stick-at-least": made_of(
+        AtLeast, product=None, epsilon=nonnegative, delta=statements.share
+    ),
     "true-positive-rate-at-least": made_of(PowerAtLeast, product=None, **RATES),
     "renyi-at-least": made_of(RenyiAtLeast, product=None, order=_order, value=nonnegative),
 }
 
-LANGUAGE: Final = Language(KINDS, NOTIONS)
+LANGUAGE: Final = statements.Language(KINDS, NOTIONS)
 """Everything that a certificate may say."""

@@ -8,27 +8,19 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import final
+from typing import ClassVar, final
 
 from flint import acb, arb
 
 from dpproof.proofs.core.arithmetic import ball, exact, normal_tail
 from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.frozen import frozen
-from dpproof.proofs.core.pairs import Pair
-from dpproof.proofs.pairs.pair import (
-    Formula,
-    LossPair,
-    Moments,
-    Reflected,
-    no_profile,
-    no_witness,
-    unbounded,
-)
+from dpproof.proofs.core.pairs import GaussianPair, Pair
+from dpproof.proofs.pairs import pair as kinds
 from dpproof.proofs.pairs.quadrature import Integrand, Line, read_quadrature, sampled_ratio
 
 
-class GaussianAboveFloor(LossPair, ABC):
+class GaussianAboveFloor(kinds.LossPair, ABC):
     """Under P the loss is G ~ N(mu^2/2, mu^2) above f, of w times its density, and else f.
 
     Q has the density e^{-loss} there and its other mass off P, so no loss is infinite under P.
@@ -43,37 +35,17 @@ class GaussianAboveFloor(LossPair, ABC):
 
     mu_squared: Fraction
 
+    weight: ClassVar[int]  # w, 1 with an atom at the floor or 2 without one
+
     @property
     @abstractmethod
     def lowest(self) -> Fraction:
         """Return the floor f, at or above 0."""
 
-    @property
-    @abstractmethod
-    def weight(self) -> int:
-        """Return w, 1 with an atom at the floor or 2 without one."""
-
-    @property
     @final
-    def infinite(self) -> Fraction:
-        """Return 0: Q has a density on P's support."""
-        return Fraction(0)
-
-    @property
-    @final
-    def lattice(self) -> tuple[Fraction, Fraction] | None:
-        """Return None: the loss has a density above the floor."""
-        return None
-
-    @final
-    def largest(self) -> arb:
-        """Refuse: losses are unbounded."""
-        raise unbounded(self.describe())
-
-    @final
-    def moments(self, witness: object) -> Moments:
+    def moments(self, witness: object) -> kinds.Moments:
         """Return M by its formula."""
-        no_witness(witness)
+        kinds.no_witness(witness)
         square, floor, weight = ball(self.mu_squared), ball(self.lowest), self.weight
         mu = square.sqrt()
         atom = self._atom()
@@ -82,7 +54,7 @@ class GaussianAboveFloor(LossPair, ABC):
             top = weight * (c * (c + 1) * square / 2).exp() / (mu * (2 * arb.pi()).sqrt())
             return (c * floor).exp() * atom + 2 * top / y
 
-        return Formula(self.moment, decay)
+        return kinds.Formula(self.moment, decay)
 
     @final
     def moment(self, s: acb) -> acb:
@@ -106,10 +78,7 @@ class GaussianAboveFloor(LossPair, ABC):
 
     def _gaussian(self, epsilon: arb) -> arb:
         """Return the profile of mu-GDP."""
-        mu = ball(self.mu_squared).sqrt()
-        return normal_tail(epsilon / mu - mu / 2) - epsilon.exp() * normal_tail(
-            epsilon / mu + mu / 2
-        )
+        return GaussianPair(self.mu_squared).profile(epsilon)
 
     def _atom(self) -> arb:
         """Return the mass at the floor."""
@@ -125,7 +94,7 @@ class GaussianAboveFloor(LossPair, ABC):
 
 
 @frozen
-class SwappedAboveFloor(LossPair):
+class SwappedAboveFloor(kinds.LossPair):
     """(Q, P) of a pair above a floor f >= 0, whose finite losses are all at or below -f.
 
     So H_eps is Q's mass off P at every eps >= 0. With P's loss L, M(s) = E_Q[(Q/P)^s; P > 0] is
@@ -144,10 +113,10 @@ class SwappedAboveFloor(LossPair):
         """Return Q's mass off P."""
         return 1 - self.pair.moment(acb(-1)).real
 
-    def moments(self, witness: object) -> Moments:
+    def moments(self, witness: object) -> kinds.Moments:
         """Return M by the formula of (P, Q), at -(s+1)."""
-        no_witness(witness)
-        return Formula(lambda s: self.pair.moment(-1 - s), None, self.exact_infinite_mass())
+        kinds.no_witness(witness)
+        return kinds.Formula(lambda s: self.pair.moment(-1 - s), None, self.exact_infinite_mass())
 
     def profile(self, epsilon: arb) -> arb:  # noqa: ARG002  # the same for all
         """Return Q's mass off P, as no loss is above 0."""
@@ -168,23 +137,13 @@ class FlooredGaussianPair(GaussianAboveFloor):
 
     mu_squared: Fraction
     floor: Fraction
+    weight: ClassVar[int] = 1
+    words: ClassVar[str] = "the floored Gaussian pair of mu^2 = {mu_squared} and floor {floor}"
 
     @property
     def lowest(self) -> Fraction:
         """Return the floor."""
         return self.floor
-
-    @property
-    def weight(self) -> int:
-        """Return 1."""
-        return 1
-
-    def describe(self) -> str:
-        """Name both parameters."""
-        return (
-            f"the floored Gaussian pair of mu^2 = {exact(self.mu_squared)} and floor "
-            f"{exact(self.floor)}"
-        )
 
 
 @frozen
@@ -192,20 +151,13 @@ class FoldedGaussianPair(GaussianAboveFloor):
     """The loss mu |N| + mu^2/2, which is G above mu^2/2 with twice the density."""
 
     mu_squared: Fraction
+    weight: ClassVar[int] = 2
+    words: ClassVar[str] = "the folded Gaussian pair of mu^2 = {mu_squared}"
 
     @property
     def lowest(self) -> Fraction:
         """Return mu^2/2."""
         return self.mu_squared / 2
-
-    @property
-    def weight(self) -> int:
-        """Return 2."""
-        return 2
-
-    def describe(self) -> str:
-        """Name mu."""
-        return f"the folded Gaussian pair of mu^2 = {exact(self.mu_squared)}"
 
 
 @frozen
@@ -239,7 +191,7 @@ class LargestOfGaussiansPair(Pair):
 
     def profile(self, epsilon: arb) -> arb:  # noqa: ARG002  # at none
         """Refuse: it has no formula here."""
-        raise no_profile(self.describe())
+        raise kinds.no_profile(self.describe())
 
     def describe(self) -> str:
         """Name the number of variables and the two means."""
@@ -257,7 +209,7 @@ def log_normal(x: arb) -> arb:
 
 
 @frozen
-class OppositeGaussiansPair(Reflected):
+class OppositeGaussiansPair(kinds.Reflected):
     """(1-q) N(0,1) + q N(mu,1) against (1-q) N(0,1) + q N(-mu,1).
 
     With A(z) = 1-q + q e^{mu z - mu^2/2}, B(z) = A(-z) and Z standard normal,
@@ -266,8 +218,11 @@ class OppositeGaussiansPair(Reflected):
 
     mu_squared: Fraction
     sampling_rate: Fraction
+    words: ClassVar[str] = (
+        "opposite Gaussians with mu^2 = {mu_squared} sampled at rate {sampling_rate}"
+    )
 
-    def moments(self, witness: object) -> Moments:
+    def moments(self, witness: object) -> kinds.Moments:
         """Return M by trapezoid rules on two lines, one for M and one for its decay."""
         return read_quadrature(witness, _Losses(self), self.mu_squared)
 
@@ -281,11 +236,6 @@ class OppositeGaussiansPair(Reflected):
         x = (epsilon / 2 + raised.asinh()) / mu
         unsampled = (1 - q) * epsilon.expm1() * normal_tail(x)
         return q * (normal_tail(x - mu) - epsilon.exp() * normal_tail(x + mu)) - unsampled
-
-    def describe(self) -> str:
-        """Return mu squared and the rate in words."""
-        shown = f"opposite Gaussians with mu^2 = {exact(self.mu_squared)}"
-        return f"{shown} sampled at rate {exact(self.sampling_rate)}"
 
 
 @frozen

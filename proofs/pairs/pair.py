@@ -10,20 +10,15 @@ from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from math import comb, isqrt
-from typing import Final, Protocol, TypeVar
+from typing import ClassVar, Final, Never, Protocol, TypeVar
 
 from flint import acb, acb_mat, arb, arb_poly, ctx
 
+from dpproof.proofs.core import pairs
 from dpproof.proofs.core.arithmetic import Number, ball, exact
 from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.frozen import frozen
-from dpproof.proofs.core.pairs import (
-    GaussianPair,
-    LaplacePair,
-    Pair,
-    Product,
-    SubsampledGaussianPair,
-)
+from dpproof.proofs.core.pairs import GaussianPair, LaplacePair, Pair, SubsampledGaussianPair
 from dpproof.proofs.limits import MAX_REACH, MAX_SHIFT, atoms
 from dpproof.proofs.pairs.finite import FinitePair, RandomizedResponsePair
 from dpproof.proofs.pairs.quadrature import Powers, read_quadrature
@@ -33,15 +28,10 @@ T = TypeVar("T", arb, arb_poly)
 
 @frozen
 class Terms:
-    """All the losses of a pair.
+    """All the losses of a pair."""
 
-    Attributes:
-        losses: the finite ones with their masses under P.
-        infinite: P(L = inf).
-    """
-
-    losses: list[tuple[arb, arb]]
-    infinite: arb
+    losses: list[tuple[arb, arb]]  # the finite ones with their masses under P
+    infinite: arb  # P(L = inf)
 
     @property
     def top(self) -> Fraction | None:
@@ -191,17 +181,12 @@ class Reflected(LossPair, ABC):
 
 @frozen
 class Formula:
-    """M by a closed formula.
+    """M by a closed formula."""
 
-    Attributes:
-        moment: s -> M(s) for Re s > 0.
-        decay: (c, y) -> at or above |M(c + i v)| for v >= y; |M(c + i v)| <= M(c) needs no proof.
-        infinite: P(L = inf).
-    """
-
-    moment: Callable[[acb], acb]
+    moment: Callable[[acb], acb]  # s -> M(s) for Re s > 0
+    # (c, y) -> at or above |M(c + i v)| for v >= y; |M(c + i v)| <= M(c) needs no proof
     decay: Callable[[arb, arb], arb] | None = None
-    infinite: arb = _NONE
+    infinite: arb = _NONE  # P(L = inf)
 
     @property
     def top(self) -> Fraction | None:
@@ -397,12 +382,12 @@ def corners(pair: FinitePair) -> list[tuple[Fraction, Fraction]]:
     return points[::-1]
 
 
-def outcomes(product: Product) -> int:
+def outcomes(product: pairs.Product) -> int:
     """Return the approximate number of finite losses; 0 if they are not listed or too many."""
     return atoms([(outcomes_of(pair), count) for pair, count in product])
 
 
-def terms(product: Product) -> Terms:
+def terms(product: pairs.Product) -> Terms:
     """Return all losses of a product whose pairs list them."""
     found = Terms([(arb(0), arb(1))], arb(0))
     for pair, count in product:
@@ -421,6 +406,7 @@ class DiscreteLaplacePair(Reflected):
 
     scale: Fraction
     shift: int
+    words: ClassVar[str] = "discrete Laplace of scale {scale} shifted by {shift}"
 
     @property
     def lattice(self) -> tuple[Fraction, Fraction] | None:
@@ -467,10 +453,6 @@ class DiscreteLaplacePair(Reflected):
         )
         return sum(gaps, arb(0))
 
-    def describe(self) -> str:
-        """Name scale and shift."""
-        return f"discrete Laplace of scale {exact(self.scale)} shifted by {self.shift}"
-
 
 @lru_cache(maxsize=8)
 def _laplace_terms(pair: DiscreteLaplacePair, precision: int) -> list[tuple[arb, arb]]:  # noqa: ARG001
@@ -487,13 +469,13 @@ def _laplace_terms(pair: DiscreteLaplacePair, precision: int) -> list[tuple[arb,
 class DiscreteGaussianPair(Reflected):
     """P(x) ~ e^{-(x - m)^2 / (2 v)} over Q(x) ~ e^{-x^2 / (2 v)}, v = sigma^2, m = shift.
 
-    The loss at x = m + j is (2 m j + m^2)/(2 v), so
-    M(s) = e^{s m^2/(2v)} sum_j e^{-j^2/(2v)} e^{s m j / v} / sum_j e^{-j^2/(2v)}, two values of the
-    Jacobi theta function of nome e^{-1/(2v)}.
+    The loss at x = m + j is (2 m j + m^2)/(2 v), so M(s) = e^{s m^2/(2v)} sum_j e^{-j^2/(2v)} e^{s
+    m j / v} / sum_j e^{-j^2/(2v)}, two values of the Jacobi theta function of nome e^{-1/(2v)}.
     """
 
     sigma_squared: Fraction
     shift: int
+    words: ClassVar[str] = "discrete Gaussians of sigma^2 = {sigma_squared} shifted by {shift}"
 
     @property
     def lattice(self) -> tuple[Fraction, Fraction] | None:
@@ -525,11 +507,6 @@ class DiscreteGaussianPair(Reflected):
         t = epsilon.exp()
         gaps = (mass * (1 - t * ratio).nonnegative_part() for mass, ratio in terms)
         return sum(gaps, far * arb(0.5, 0.5))
-
-    def describe(self) -> str:
-        """Name variance and shift."""
-        variance = exact(self.sigma_squared)
-        return f"discrete Gaussians of sigma^2 = {variance} shifted by {self.shift}"
 
 
 def reach(pair: DiscreteGaussianPair, precision: int) -> int:
@@ -566,6 +543,7 @@ class LogisticPair(Reflected):
     """
 
     epsilon: Fraction
+    words: ClassVar[str] = "logistic variables {epsilon} apart"
 
     def largest(self) -> arb:
         """Return the largest loss, the pair's epsilon."""
@@ -591,6 +569,41 @@ class LogisticPair(Reflected):
         below = (-((epsilon - ball(self.epsilon)) / 2).expm1()).nonnegative_part()
         return -below * below / (-ball(self.epsilon)).expm1()
 
+
+@frozen
+class ShuffledReportsPair(LossPair):
+    """Counts of reports of a record's two categories, or clones of two reports."""
+
+    epsilon: Fraction  # of each report
+    categories: int  # of randomised response; 0 for clones
+    records: int  # the number of reports
+    removal: bool  # of two categories whether all others have the second; else the first
+
+    def moments(self, witness: object) -> Never:  # noqa: ARG002  # of none
+        """Refuse: no rule reads them."""
+        raise no_profile(self.describe())
+
+    def profile(self, epsilon: arb) -> Never:  # noqa: ARG002  # at none
+        """Refuse: it has no formula here."""
+        raise no_profile(self.describe())
+
+    def swapped(self) -> ShuffledReportsPair:
+        """Return the pair (Q, P): of two categories, each takes the other's place."""
+        removal = self.removal is (self.categories != 2)
+        return ShuffledReportsPair(self.epsilon, self.categories, self.records, removal)
+
     def describe(self) -> str:
-        """Name the distance."""
-        return f"logistic variables {exact(self.epsilon)} apart"
+        """Name the two laws."""
+        epsilon = exact(self.epsilon)
+        if not self.categories:
+            return (
+                f"a number C of successes in {self.records - 1} trials of probability "
+                f"e^-{epsilon}; beside it Binomial(C, 1/2) plus a bit, which is 1 with "
+                f"probability 1/(1 + e^-{epsilon}) under P and 1/(1 + e^{epsilon}) under Q"
+            )
+        others = "a third" if self.categories > 2 else "the second" if self.removal else "the first"
+        return (
+            f"how many of {self.records} reports by randomised response at epsilon {epsilon} on "
+            f"{self.categories} categories are of the first and of the second; one record is in "
+            f"the first under P and in the second under Q, all others in {others}"
+        )

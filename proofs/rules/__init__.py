@@ -10,15 +10,7 @@ from dpproof.proofs.core.certificate import Json, Step
 from dpproof.proofs.core.kernel import RESTRICT, System
 from dpproof.proofs.core.rule import Rule
 from dpproof.proofs.core.rules import CORE_RULES, stated
-from dpproof.proofs.logic.statement import (
-    LANGUAGE,
-    RDP,
-    ZCDP,
-    BoundedRange,
-    MetricDP,
-    Profile,
-    TradeOff,
-)
+from dpproof.proofs.logic import statement
 from dpproof.proofs.rules import (
     above_threshold,
     compose,
@@ -44,8 +36,8 @@ EXTENSIONS: Final[Mapping[str, Mapping[str, Rule]]] = MappingProxyType(
             "hockey-stick/chernoff": hockey_stick.chernoff,
         },
         "renyi": {
-            "state/zcdp": stated(ZCDP),
-            "state/rdp": stated(RDP),
+            "state/zcdp": stated(statement.ZCDP),
+            "state/rdp": stated(statement.RDP),
             "compose/zcdp": compose.zcdp,
             "compose/rdp": compose.rdp,
             "convert/pure-zcdp": convert.pure_to_zcdp,
@@ -73,10 +65,10 @@ EXTENSIONS: Final[Mapping[str, Mapping[str, Rule]]] = MappingProxyType(
             "hockey-stick/lattice": hockey_stick.lattice,
         },
         "curves": {
-            "state/bounded-range": stated(BoundedRange),
-            "state/metric-dp": stated(MetricDP),
-            "state/privacy-profile": stated(Profile),
-            "state/trade-off": stated(TradeOff),
+            "state/bounded-range": stated(statement.BoundedRange),
+            "state/metric-dp": stated(statement.MetricDP),
+            "state/privacy-profile": stated(statement.Profile),
+            "state/trade-off": stated(statement.TradeOff),
             "convert/point": convert.point,
             "mechanism/correlated-gaussian": mechanisms.correlated_gaussian,
             "mechanism/laplace-joint": mechanisms.laplace_joint,
@@ -229,7 +221,7 @@ def extensions(step: Step) -> set[str]:
     return extensions_used
 
 
-SYSTEM: Final = System(RULES, LANGUAGE, extensions)
+SYSTEM: Final = System(RULES, statement.LANGUAGE, extensions)
 """The whole checker."""
 
 

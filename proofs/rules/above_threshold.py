@@ -29,10 +29,7 @@ _DEPTH: Final = 64  # lines of mu: kappa is larger than the theorem's below mass
 
 
 def above_threshold(step: Application) -> tuple[str, ...]:
-    """Check finite pairs above the isoperimetric pair.
-
-    Proof: proofs/theory/above_threshold.md.
-    """
+    """Check finite pairs above the isoperimetric pair. Proof: proofs/theory/above_threshold.md."""
     step.axiom()
     names = ("threshold_scale", "query_scale", "sensitivity")
     threshold, query, sensitivity = (step.witness.positive(name) for name in names)
@@ -305,11 +302,10 @@ _ENOUGH: Final = Fraction(1, 2**44)  # so do all beyond the first with at most t
 def repeated_positions(step: Application) -> tuple[str, ...]:
     """Check the mean of H over S = sum of C_p^2.
 
-    Phase p draws n_p positions with replacement.
-
-    A position that is drawn C_p times in phase p changes C_p entries of the list that it sees, so
-    the phase is (C_p mu)-GDP by group privacy, all phases are (mu sqrt(S))-GDP given the draws,
-    and the draws look at no data. Proof: proofs/theory/margins.md, section 6.
+    Phase p draws n_p positions with replacement. A position that is drawn C_p times in phase p
+    changes C_p entries of the list that it sees, so the phase is (C_p mu)-GDP by group privacy, all
+    phases are (mu sqrt(S))-GDP given the draws, and the draws look at no data. Proof:
+    proofs/theory/margins.md, section 6.
     """
     if step.conclusion.relation == "add-remove":
         raise RefusedError("without a record the others move up to other positions")

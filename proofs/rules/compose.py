@@ -13,10 +13,10 @@ from flint import ctx
 from dpproof.proofs.balls.arithmetic import exact_sum
 from dpproof.proofs.core.arithmetic import ball, show
 from dpproof.proofs.core.errors import RefusedError
-from dpproof.proofs.core.pairs import LaplacePair
-from dpproof.proofs.core.rule import ALONE, FIXED, FRESH, Application
+from dpproof.proofs.core.pairs import LaplacePair, Pair
+from dpproof.proofs.core.rule import ALONE, FIXED, FRESH, Application, Rule
 from dpproof.proofs.core.rules import both, compose_pair, composed, described, same_data
-from dpproof.proofs.core.statements import GDP, SYMMETRIC, ApproxDP, Claim, Pairs, Points, PureDP
+from dpproof.proofs.core.statements import GDP, SYMMETRIC, ApproxDP, C, Claim, Pairs, Points, PureDP
 from dpproof.proofs.core.verdict import openable
 from dpproof.proofs.limits import PRECISIONS, look_up_work, sum_of_rationals_work
 from dpproof.proofs.logic.statement import RDP, ZCDP, BoundedRange, MetricDP, Profile, TradeOff
@@ -89,10 +89,9 @@ def map_records(step: Application) -> tuple[str, ...]:
 def parallel(step: Application) -> tuple[str, ...]:
     """Check disjoint parts: the whole satisfies what every part satisfies.
 
-    Proof: proofs/theory/parallel.md.
-
-    A record that is added or removed changes one part only, one that is blanked as well if the
-    blank stays in its part; and the outputs of the other parts say nothing of that part's.
+    Proof: proofs/theory/parallel.md. A record that is added or removed changes one part only, one
+    that is blanked as well if the blank stays in its part; and the outputs of the other parts say
+    nothing of that part's.
     """
     if step.conclusion.relation in SYMMETRIC:
         raise RefusedError("a replaced record may move from one part to another")
@@ -117,10 +116,9 @@ def parallel(step: Application) -> tuple[str, ...]:
 def choice(step: Application) -> tuple[str, ...]:
     """Check a choice of one of several, drawn by a public law.
 
-    Proof: proofs/theory/choice.md.
-
-    The divergence of the choice is the mean of its parts', so what dominates all parts dominates
-    it. A bounded range does not carry over: its interval may differ from part to part.
+    Proof: proofs/theory/choice.md. The divergence of the choice is the mean of its parts', so what
+    dominates all parts dominates it. A bounded range does not carry over: its interval may differ
+    from part to part.
     """
     if _notion(step) not in (GDP, PureDP, ZCDP, Pairs):
         raise RefusedError("a choice is known of pure-dp, gdp, zcdp and dominating-pair only")
@@ -133,10 +131,8 @@ def choice(step: Application) -> tuple[str, ...]:
 def parallel_positions(step: Application) -> tuple[str, ...]:
     """Check disjoint positions: one record has changed, in place.
 
-    Proof: proofs/theory/margins.md, 6.
-
-    Given the split, one part changes by one record, and the others look at its output alone; the
-    split is a public draw.
+    Proof: proofs/theory/margins.md, 6. Given the split, one part changes by one record, and the
+    others look at its output alone; the split is a public draw.
     """
     if step.conclusion.relation == "add-remove":
         raise RefusedError("without a record the others move up to other positions")
@@ -250,11 +246,29 @@ def _worst(step: Application) -> Claim:
     return first
 
 
-def pure_dp(step: Application) -> tuple[str, ...]:
-    """Check binary randomised response. Source: arXiv:1905.02383, Proposition 2.5."""
-    epsilon = step.only(PureDP).epsilon
-    step.expect(both(RandomizedResponsePair(epsilon, 2, Fraction(0)) if epsilon else None))
-    return ()
+def implied(kind: type[C], conclude: Callable[[C], Claim]) -> Rule:
+    """Return the rule that the one premise, of this notion, implies what a function says."""
+
+    def check(step: Application) -> tuple[str, ...]:
+        step.expect(conclude(step.only(kind)))
+        return ()
+
+    return check
+
+
+def _pair_if(of: Callable[[Fraction], Pair]) -> Callable[[PureDP | BoundedRange | MetricDP], Pairs]:
+    """Return the pair of an epsilon, in both directions; of 0 that of two equal laws."""
+    return lambda one: both(of(one.epsilon) if one.epsilon else None)
+
+
+pure_dp: Final = implied(PureDP, _pair_if(lambda e: RandomizedResponsePair(e, 2, Fraction(0))))
+"""Binary randomised response. Source: arXiv:1905.02383, Proposition 2.5."""
+
+bounded_range: Final = implied(BoundedRange, _pair_if(LogisticPair))
+"""Two logistic distributions. Proof: proofs/theory/bounded_range.md."""
+
+metric_dp: Final = implied(MetricDP, _pair_if(LaplacePair))
+"""Two Laplace distributions of scale 1. Proof: proofs/theory/path.md, Theorem 1."""
 
 
 def approx_dp(step: Application) -> tuple[str, ...]:
@@ -266,23 +280,6 @@ def approx_dp(step: Application) -> tuple[str, ...]:
     if claim.epsilon > 0 and claim.delta < 1:
         pair = RandomizedResponsePair(claim.epsilon, 2, claim.delta)
     step.expect(both(pair or told_with(claim.delta) if claim.epsilon or claim.delta else None))
-    return ()
-
-
-def bounded_range(step: Application) -> tuple[str, ...]:
-    """Check two logistic distributions. Proof: proofs/theory/bounded_range.md."""
-    epsilon = step.only(BoundedRange).epsilon
-    step.expect(both(LogisticPair(epsilon) if epsilon else None))
-    return ()
-
-
-def metric_dp(step: Application) -> tuple[str, ...]:
-    """Check two Laplace distributions of scale 1.
-
-    Proof: proofs/theory/path.md, Theorem 1.
-    """
-    epsilon = step.only(MetricDP).epsilon
-    step.expect(both(LaplacePair(epsilon) if epsilon else None))
     return ()
 
 
@@ -311,9 +308,8 @@ def privacy_profile(step: Application) -> tuple[str, ...]:
 def trade_off(step: Application) -> tuple[str, ...]:
     """Check the finite pair whose tests walk along the polygon.
 
-    Source: arXiv:1905.02383, Prop. 2.2.
-
-    Each segment is one outcome: its extent is the mass under Q, its fall the mass under P.
+    Source: arXiv:1905.02383, Prop. 2.2. Each segment is one outcome: its extent is the mass under
+    Q, its fall the mass under P.
     """
     points, one = step.only(TradeOff).points, Fraction(1)
     masses = [(one - points[0][1], Fraction(0))] if points[0][1] < 1 else []

@@ -8,6 +8,7 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import partial
 from itertools import pairwise
+from typing import Final
 
 from flint import arb
 
@@ -20,7 +21,8 @@ from dpproof.proofs.core.rules import directions, split
 from dpproof.proofs.core.statements import GDP, ApproxDP, Pairs, Points, Power, PureDP
 from dpproof.proofs.limits import PER_COMPARISON
 from dpproof.proofs.logic.statement import RDP, ZCDP, BoundedRange, MetricDP, Profile, TradeOff
-from dpproof.proofs.rules.compose import certainly_below, divergence, divergences, look_up, lowest
+from dpproof.proofs.rules import compose
+from dpproof.proofs.rules.compose import divergence, divergences, implied, look_up, lowest
 from dpproof.proofs.rules.hockey_stick import finite_moment, largest_loss
 from dpproof.proofs.rules.prices import spend
 
@@ -42,10 +44,20 @@ def total_variation(divergence: arb) -> arb:
     return (divergence / 2).sqrt().min((-(-divergence).expm1()).sqrt())
 
 
-def pure_to_approx(step: Application) -> tuple[str, ...]:
-    """Check that epsilon-DP is (epsilon, 0)-DP, by definition."""
-    step.expect(ApproxDP(step.only(PureDP).epsilon, Fraction(0)))
-    return ()
+pure_to_approx: Final = implied(PureDP, lambda one: ApproxDP(one.epsilon, Fraction(0)))
+"""Epsilon-DP is (epsilon, 0)-DP, by definition."""
+
+bounded_range_to_pure: Final = implied(BoundedRange, lambda one: PureDP(one.epsilon))
+"""The loss is at most epsilon, as a range of epsilon holds 0. Source: arXiv:1905.04273."""
+
+metric_to_pure: Final = implied(MetricDP, lambda one: PureDP(one.epsilon))
+"""Pure DP from metric DP: the ends of a path are at distance 1."""
+
+pure_to_bounded_range: Final = implied(PureDP, lambda one: BoundedRange(2 * one.epsilon))
+"""A bounded range: a loss in [-epsilon, epsilon] has range 2 epsilon."""
+
+gdp_to_zcdp: Final = implied(GDP, lambda one: ZCDP(one.mu_squared / 2))
+"""ZCDP with rho = mu^2/2. Source: Mironov (arXiv:1702.07476), Proposition 7."""
 
 
 def approx_to_pure(step: Application) -> tuple[str, ...]:
@@ -54,27 +66,6 @@ def approx_to_pure(step: Application) -> tuple[str, ...]:
     if claim.delta:
         raise RefusedError("delta is above 0")
     step.expect(PureDP(claim.epsilon))
-    return ()
-
-
-def bounded_range_to_pure(step: Application) -> tuple[str, ...]:
-    """Check that the loss is at most epsilon, as a range of epsilon holds 0.
-
-    Source: arXiv:1905.04273.
-    """
-    step.expect(PureDP(step.only(BoundedRange).epsilon))
-    return ()
-
-
-def metric_to_pure(step: Application) -> tuple[str, ...]:
-    """Check pure DP from metric DP: the ends of a path are at distance 1."""
-    step.expect(PureDP(step.only(MetricDP).epsilon))
-    return ()
-
-
-def pure_to_bounded_range(step: Application) -> tuple[str, ...]:
-    """Check a bounded range: a loss in [-epsilon, epsilon] has range 2 epsilon."""
-    step.expect(BoundedRange(2 * step.only(PureDP).epsilon))
     return ()
 
 
@@ -110,15 +101,6 @@ def bounded_range_to_rdp(step: Application) -> tuple[str, ...]:
         if value < min(epsilon, epsilon * epsilon * order / 8):
             ends = partial(_both_ends, epsilon, order)
             require_at_most(ends, partial(ball, value), f"the divergence at order {order}")
-    return ()
-
-
-def gdp_to_zcdp(step: Application) -> tuple[str, ...]:
-    """Check zCDP with rho = mu^2/2.
-
-    Source: Mironov (arXiv:1702.07476), Proposition 7.
-    """
-    step.expect(ZCDP(step.only(GDP).mu_squared / 2))
     return ()
 
 
@@ -178,7 +160,7 @@ def profile_to_trade_off(step: Application) -> tuple[str, ...]:
     step.budget.spend(PER_COMPARISON * (len(profile_points) + 2 * len(curve)))
     for (left, high), (right, low) in pairwise(curve):
         slope = (high - low) / (right - left)
-        if not slope or not certainly_below(profile_points, slope, 1 - high - slope * left):
+        if not slope or not compose.certainly_below(profile_points, slope, 1 - high - slope * left):
             raise RefusedError("an edge is not below every trade-off with this profile")
     return ()
 
@@ -248,10 +230,8 @@ def rdp_to_rdp(step: Application) -> tuple[str, ...]:
 def renyi_to_approx(step: Application) -> tuple[str, ...]:
     """Check delta >= e^{(a-1)(R - eps)} (1 - 1/a)^a / (a - 1) at one order a.
 
-    Total variation may take its place.
-
-    Source: Canonne, Kamath & Steinke (arXiv:2004.00010), Proposition 12; at a = 1,
-    ``divergence.total_variation``.
+    Total variation may take its place. Source: Canonne, Kamath & Steinke (arXiv:2004.00010),
+    Proposition 12; at a = 1, ``divergence.total_variation``.
     """
     claim = step.concludes(ApproxDP)
     _renyi_delta(step, claim.epsilon, claim.delta, step.witness.rational("order"))
@@ -337,10 +317,8 @@ def _at_least_tanh(step: Application, epsilon: Fraction) -> None:
 def relation(step: Application) -> tuple[str, ...]:
     """Check the same statement under a relation whose neighbours the premise covers.
 
-    Neighbours under replace-label are neighbours under replace-one, and those under replace-one
-    are two steps of add-remove apart.
-
-    Source: proofs/theory/margins.md, section 1.
+    Neighbours under replace-label are neighbours under replace-one, and those under replace-one are
+    two steps of add-remove apart. Source: proofs/theory/margins.md, section 1.
     """
     if len(step.premises) != 1:
         raise RefusedError("the rule takes 1 to 1 premises")
@@ -363,9 +341,8 @@ def renyi_true_positive_rate(step: Application) -> tuple[str, ...]:
     """Check that no test exceeds a rate b, as two outcomes of odds b and a are too far apart.
 
     At one order c: (c-1) R(c) <= log(b^c a^{1-c} + (1-b)^c (1-a)^{1-c}), or the same with a and b
-    exchanged, 0 < a <= b < 1.
-    Source: van Erven & Harremoes (arXiv:1206.2459), Theorem 9. Proof: proofs/theory/conversions.md,
-    section 11.
+    exchanged, 0 < a <= b < 1. Source: van Erven & Harremoes (arXiv:1206.2459), Theorem 9. Proof:
+    proofs/theory/conversions.md, section 11.
     """
     order, claim = step.witness.rational("order"), step.concludes(Power)
     a, b = claim.false_positive_rate, claim.true_positive_rate

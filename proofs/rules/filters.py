@@ -155,7 +155,7 @@ def _one_of_several(one: Fields, epsilon: Fraction, share: Fraction) -> str:
     if way == "gdp":
         squared = one.rational("mu_squared", least=0)
         if squared:
-            value = partial(_gaussian_delta, squared, epsilon)
+            value = partial(GaussianPair(squared).profile, ball(epsilon))
             require_at_most(value, partial(ball, share), "delta of the sum of mu^2")
         return f"a sum of mu^2 at most {exact(squared)} of mu-GDP"
     if way == "renyi":

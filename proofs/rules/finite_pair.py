@@ -20,6 +20,7 @@ from typing import Final, TypeAlias
 
 from flint import arb
 
+from dpproof.proofs import limits
 from dpproof.proofs.core.arithmetic import ball, require_at_most, show
 from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.fields import Fields
@@ -29,13 +30,7 @@ from dpproof.proofs.core.rules import split
 from dpproof.proofs.core.statements import HockeyStick, Pairs, Points, merged
 from dpproof.proofs.core.verdict import openable
 from dpproof.proofs.fields import wholes
-from dpproof.proofs.limits import (
-    LEVEL,
-    MAX_RANGE_BITS,
-    MAX_RANGE_CELLS,
-    PER_COMPARISON,
-    ranges_work,
-)
+from dpproof.proofs.limits import LEVEL, MAX_RANGE_BITS, PER_COMPARISON, ranges_work
 from dpproof.proofs.logic.statement import BoundedRange
 from dpproof.proofs.pairs.finite import FinitePair
 from dpproof.proofs.pairs.pair import corners as corners_of
@@ -267,7 +262,7 @@ def _require_above(
     step: Application, length: Fraction, count: int, grid: Fields, pair: Pair
 ) -> None:
     """Accept a finite pair above so many mechanisms of one range."""
-    cells = grid.whole("cells", least=2, most=MAX_RANGE_CELLS)
+    cells = grid.whole("cells", least=2, most=limits.MAX_RANGE_CELLS)
     bits = grid.whole("bits", least=64, most=MAX_RANGE_BITS)
     least = 1 << bits - grid.whole("level", most=bits)
     grid.close()

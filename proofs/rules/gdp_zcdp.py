@@ -7,34 +7,23 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import partial
 from itertools import pairwise
-from typing import Final, TypeVar
+from typing import Final
 
 from flint import arb
 
 from dpproof.proofs.balls.arithmetic import exact_sum
+from dpproof.proofs.core import pairs as core_pairs
 from dpproof.proofs.core.arithmetic import ball, normal_tail, require_at_most, show
 from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.fields import Fields
-from dpproof.proofs.core.pairs import (
-    GaussianPair,
-    LaplacePair,
-    Pair,
-    Product,
-    SubsampledGaussianPair,
-)
+from dpproof.proofs.core.pairs import GaussianPair, LaplacePair, Pair, Product
 from dpproof.proofs.core.rule import Application, Rule
 from dpproof.proofs.core.rules import directions
-from dpproof.proofs.core.statements import GDP, ApproxDP, Claim, Pairs, Points, PureDP, merged
+from dpproof.proofs.core.statements import GDP, ApproxDP, C, Claim, Pairs, Points, PureDP, merged
 from dpproof.proofs.limits import MAX_CHAIN, sum_of_rationals_work
 from dpproof.proofs.logic.statement import RDP, ZCDP, BoundedRange, MetricDP, Profile, TradeOff
+from dpproof.proofs.pairs import pair as kinds
 from dpproof.proofs.pairs.gaussian_above_floor import OppositeGaussiansPair
-from dpproof.proofs.pairs.pair import (
-    DiscreteGaussianPair,
-    DiscreteLaplacePair,
-    LogisticPair,
-    largest_of,
-    swapped,
-)
 from dpproof.proofs.rules.compose import divergences, longest, look_up
 from dpproof.proofs.rules.hockey_stick import finite_moment, largest_loss
 from dpproof.proofs.rules.prices import profile_making, profile_work, spend
@@ -87,10 +76,8 @@ def profile_to_gdp(step: Application) -> tuple[str, ...]:
 def pair_to_zcdp(step: Application) -> tuple[str, ...]:
     """Check K(s) <= rho s(s+1) for s > 0: between listed s by convexity.
 
-    Beyond them the pairs' own bounds hold.
-
-    Source: Bun & Steinke (arXiv:1605.02065), Definition 1.1.
-    Proof: proofs/theory/conversions.md, section 7.
+    Beyond them the pairs' own bounds hold. Source: Bun & Steinke (arXiv:1605.02065), Definition
+    1.1. Proof: proofs/theory/conversions.md, section 7.
     """
     rho, pairs = step.concludes(ZCDP).rho, step.only(Pairs)
     listed = [Fields(item, "an order's witness") for item in step.witness.items("orders")]
@@ -161,7 +148,8 @@ def _own_squared(pair: Pair) -> Fraction | None:
 
     Which of them are drawn may be revealed: proofs/theory/allocation.md, section 1, of rounds.
     """
-    if isinstance(pair, GaussianPair | SubsampledGaussianPair | AllocatedGaussianPair):
+    gaussian = GaussianPair | core_pairs.SubsampledGaussianPair | AllocatedGaussianPair
+    if isinstance(pair, gaussian):
         return pair.mu_squared
     if isinstance(pair, OppositeGaussiansPair):
         return 4 * pair.mu_squared
@@ -181,10 +169,10 @@ def _least_error(pair: Pair) -> arb:
 
 def _largest_both_ways(pair: Pair) -> arb:
     """Return at least every loss of a pair and of its swap; refuse infinite losses."""
-    other = swapped(pair)
+    other = kinds.swapped(pair)
     if pair.infinite or other.infinite:
         raise RefusedError(f"some losses of {pair.describe()} are infinite")
-    return ball(largest_of(pair)).max(ball(largest_of(other)))
+    return ball(kinds.largest_of(pair)).max(ball(kinds.largest_of(other)))
 
 
 def _by_cells(
@@ -253,7 +241,7 @@ def _own_rho(pair: Pair, last: Fraction) -> arb:
     own = _own_squared(pair)
     if own is not None:
         return ball(own / 2)
-    if isinstance(pair, DiscreteGaussianPair):
+    if isinstance(pair, kinds.DiscreteGaussianPair):
         return ball(pair.shift**2 / (2 * pair.sigma_squared))
     if isinstance(pair, SampledPair):
         try:
@@ -270,10 +258,7 @@ def _by_losses(pair: Pair, last: Fraction) -> arb:
         RefusedError: they have no bound.
     """
     pure = _largest_both_ways(pair)
-    return (pure * (pure / 2).tanh()).min(ball(largest_of(pair)) / ball(last + 1))
-
-
-C = TypeVar("C")
+    return (pure * (pure / 2).tanh()).min(ball(kinds.largest_of(pair)) / ball(last + 1))
 
 
 def _chained(kind: type[C], along: Callable[[C, int], Claim]) -> Rule:
@@ -304,10 +289,7 @@ zcdp: Final = _chained(ZCDP, lambda one, size: ZCDP(size * size * one.rho))
 
 
 def approx_dp(step: Application) -> tuple[str, ...]:
-    """Check delta (e^{k eps} - 1)/(e^eps - 1).
-
-    Source: Vadhan (2017), Lemma 2.2.
-    """
+    """Check delta (e^{k eps} - 1)/(e^eps - 1). Source: Vadhan (2017), Lemma 2.2."""
     claim, size = _one(step, ApproxDP)
     conclusion = step.concludes(ApproxDP)
     if conclusion.epsilon != size * claim.epsilon:
@@ -342,18 +324,15 @@ def rdp(step: Application) -> tuple[str, ...]:
         bits = size * (order.numerator.bit_length() + 2 * size.bit_length())
         step.budget.spend(sum_of_rationals_work(size, bits + longest(claim.points)))
     curve = divergences(claim.points)
-    chained = tuple((order, _chain(curve, order, size)) for order, _ in points)
+    chained = tuple(
+        (a, exact_sum(size * a / (size * a - j) * curve(size * a - j) for j in range(size)))
+        for a, _ in points
+    )
     step.budget.spend(len(points) * look_up(chained))
     least = divergences(chained)
     if any(value < least(order) for order, value in points):
         raise RefusedError("a listed divergence is below what is known")
     return ()
-
-
-def _chain(curve: Callable[[Fraction], Fraction], order: Fraction, size: int) -> Fraction:
-    """Return R_k(a), the sum, at one order."""
-    top = size * order
-    return exact_sum(top / (top - j) * curve(top - j) for j in range(size))
 
 
 def pair(step: Application) -> tuple[str, ...]:
@@ -372,10 +351,8 @@ def pair(step: Application) -> tuple[str, ...]:
 def trade_off(step: Application) -> tuple[str, ...]:
     """Check the power 1 - f(1 - g): f-DP for j and g-DP for k steps give h-DP for j + k.
 
-    Here h <= g(1 - f).
-
-    g(1 - f) is a convex polygon; a convex polygon is below it if it is at its corners.
-    Source: Dong, Roth & Su (arXiv:1905.02383), Theorem 2.14.
+    Here h <= g(1 - f). g(1 - f) is a convex polygon; a convex polygon is below it if it is at its
+    corners. Source: Dong, Roth & Su (arXiv:1905.02383), Theorem 2.14.
     """
     names, apart = set(step.mechanisms), sum(premise.steps for premise in step.premises)
     curves = [p.claim.points for p in step.premises if isinstance(p.claim, TradeOff)]
@@ -439,10 +416,10 @@ def _shifted(one: Pair, size: int) -> Pair:
             return GaussianPair(size * size * mu_squared)
         case LaplacePair(epsilon):
             return LaplacePair(size * epsilon)
-        case LogisticPair(epsilon):
-            return LogisticPair(size * epsilon)
-        case DiscreteLaplacePair(scale, shift):
-            return DiscreteLaplacePair(scale, size * shift)
-        case DiscreteGaussianPair(sigma_squared, shift):
-            return DiscreteGaussianPair(sigma_squared, size * shift)
+        case kinds.LogisticPair(epsilon):
+            return kinds.LogisticPair(size * epsilon)
+        case kinds.DiscreteLaplacePair(scale, shift):
+            return kinds.DiscreteLaplacePair(scale, size * shift)
+        case kinds.DiscreteGaussianPair(sigma_squared, shift):
+            return kinds.DiscreteGaussianPair(sigma_squared, size * shift)
     raise RefusedError(f"no theorem shifts {one.describe()}")

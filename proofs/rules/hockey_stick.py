@@ -28,16 +28,9 @@ from dpproof.proofs.pairs.pair import Moments, largest_of, lattice_of, moments a
 from dpproof.proofs.rules.prices import allocated_line, profile_making, profile_work, spend
 from dpproof.proofs.sampled.allocated import AllocatedGaussianPair
 from dpproof.proofs.sampled.sampled import SampledPair
-from dpproof.proofs.sampled.table import read_table
-from dpproof.proofs.sampled.tabulated import TabulatedPair
-from dpproof.proofs.sums.contour import (
-    closed_profile,
-    moments,
-    on_circle,
-    outside,
-    read_line,
-    total,
-)
+from dpproof.proofs.sampled.table import TabulatedPair, read_table
+from dpproof.proofs.sums import contour as contours
+from dpproof.proofs.sums.contour import moments, on_circle, outside, read_line, total
 
 Bound: TypeAlias = Callable[[Fraction], arb]
 """At or above H_eps, as a function of eps."""
@@ -78,10 +71,9 @@ def contour(step: Application) -> tuple[str, ...]:
 def lattice(step: Application) -> tuple[str, ...]:
     """Check the profile of a product whose losses are all a + k h: F folded into one period.
 
-    Nothing is truncated.
-
-    With l the first lattice point above eps and N nodes, H_eps - p_inf <= (1/N) sum_k M(s_k)
-    e^{-s_k l} (1/(1 - e^{-s_k h}) - e^{eps - l}/(1 - e^{-(s_k+1) h})), s_k = c + 2 pi i k/(N h).
+    Nothing is truncated. With l the first lattice point above eps and N nodes, H_eps - p_inf <=
+    (1/N) sum_k M(s_k) e^{-s_k l} (1/(1 - e^{-s_k h}) - e^{eps - l}/(1 - e^{-(s_k+1) h})), s_k = c +
+    2 pi i k/(N h).
     """
     claim, period = fact(step), read_period(step.witness)
     product, witnesses = claim.product, step.witness.items("factors")
@@ -100,7 +92,7 @@ def closed(step: Application) -> tuple[str, ...]:
     Several Gaussians are one.
     """
     claim = fact(step)
-    profile = closed_profile(claim.product)
+    profile = contours.closed_profile(claim.product)
     if profile is None:
         raise RefusedError("the rule takes one pair, once, Gaussian pairs, or a few bounded ones")
     step.budget.spend(len(claim.points) * profile_work(claim.product))

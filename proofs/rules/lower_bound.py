@@ -25,57 +25,39 @@ from flint import arb, fmpz_poly
 from dpproof.proofs import limits
 from dpproof.proofs.balls.arithmetic import lower_units
 from dpproof.proofs.balls.run_counts import Tent
+from dpproof.proofs.core import pairs as core_pairs
 from dpproof.proofs.core.arithmetic import ball, require_at_most
 from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.fields import Fields
 from dpproof.proofs.core.frozen import frozen
-from dpproof.proofs.core.pairs import (
-    GaussianPair,
-    LaplacePair,
-    Pair,
-    Product,
-    SubsampledGaussianPair,
-)
+from dpproof.proofs.core.pairs import GaussianPair, LaplacePair, Pair, Product
 from dpproof.proofs.core.rule import Application
 from dpproof.proofs.core.statements import HockeyStick, merged
 from dpproof.proofs.fields import wholes
-from dpproof.proofs.logic.lower_ends import PowerAtLeast, RenyiAtLeast
-from dpproof.proofs.logic.statement import AtLeast
+from dpproof.proofs.logic.statement import AtLeast, PowerAtLeast, RenyiAtLeast
+from dpproof.proofs.pairs import gaussian_above_floor, pair as kinds
 from dpproof.proofs.pairs.finite import FinitePair, RandomizedResponsePair
-from dpproof.proofs.pairs.gaussian_above_floor import (
-    FlooredGaussianPair,
-    FoldedGaussianPair,
-    LargestOfGaussiansPair,
-    OppositeGaussiansPair,
-)
-from dpproof.proofs.pairs.pair import (
-    DiscreteGaussianPair,
-    DiscreteLaplacePair,
-    LogisticPair,
-    Moments,
-    moments as pair_moments,
-    swapped as swapped_pair,
-)
+from dpproof.proofs.pairs.gaussian_above_floor import FlooredGaussianPair, LargestOfGaussiansPair
 from dpproof.proofs.rules.hockey_stick import folded, read_period
 from dpproof.proofs.rules.prices import allocated_line, profile_making, profile_work, spend
 from dpproof.proofs.sampled.allocated import AllocatedGaussianPair
 from dpproof.proofs.sampled.counted_gaussians import CountedGaussiansPair
 from dpproof.proofs.sampled.sampled import Direction, SampledPair
-from dpproof.proofs.sampled.tabulated import TabulatedPair
+from dpproof.proofs.sampled.table import TabulatedPair
 from dpproof.proofs.sums.contour import Line, closed_profile, read_line, total
 
 EXACT: Final = (
     GaussianPair,
     LaplacePair,
-    LogisticPair,
+    kinds.LogisticPair,
     RandomizedResponsePair,
     FinitePair,
-    DiscreteLaplacePair,
-    DiscreteGaussianPair,
-    SubsampledGaussianPair,
-    OppositeGaussiansPair,
+    kinds.DiscreteLaplacePair,
+    kinds.DiscreteGaussianPair,
+    core_pairs.SubsampledGaussianPair,
+    gaussian_above_floor.OppositeGaussiansPair,
     FlooredGaussianPair,
-    FoldedGaussianPair,
+    gaussian_above_floor.FoldedGaussianPair,
     CountedGaussiansPair,
     AllocatedGaussianPair,
 )
@@ -166,9 +148,8 @@ def lattice(step: Application) -> tuple[str, ...]:
 def renyi(step: Application) -> tuple[str, ...]:
     """Check that (a - 1) times the claimed divergence is at most log M(a - 1).
 
-    Only finite losses count in M.
-
-    The divergence of order a is log E_P[e^{(a-1)L}]/(a - 1), and losses of +inf only add to it.
+    Only finite losses count in M. The divergence of order a is log E_P[e^{(a-1)L}]/(a - 1), and
+    losses of +inf only add to it.
     """
     claim, witnesses = step.concludes(RenyiAtLeast), step.witness.items("factors")
     _without_premises(step, claim.product, _has_moments)
@@ -228,10 +209,10 @@ def _has_moments(pair: Pair) -> bool:
     return all(_is_exact(one) for one, _ in pair.base)
 
 
-def _moments(product: Product, witnesses: Sequence[object]) -> list[Moments]:
+def _moments(product: Product, witnesses: Sequence[object]) -> list[kinds.Moments]:
     """Return M of every pair, of a sample that of a table below."""
     return [
-        pair.moments_below(hint) if isinstance(pair, TabulatedPair) else pair_moments(pair, hint)
+        pair.moments_below(hint) if isinstance(pair, TabulatedPair) else kinds.moments(pair, hint)
         for (pair, _), hint in zip(product, witnesses, strict=True)
     ]
 
@@ -280,7 +261,7 @@ def _aliases(product: Product, epsilon: arb, c: Fraction, period: arb, sides: li
     return total
 
 
-def _chernoff(factors: Sequence[Moments], product: Product, b: Fraction, epsilon: arb) -> arb:
+def _chernoff(factors: Sequence[kinds.Moments], product: Product, b: Fraction, epsilon: arb) -> arb:
     """Bound H_eps - p_inf at every real epsilon by M(b) e^{-b eps} b^b/(1+b)^{1+b}, b > 0."""
     power = ball(b)
     (moment,) = total(factors, product, b, arb(0), 1)
@@ -294,17 +275,11 @@ _Bounds = dict[Fraction, Fraction]
 
 @frozen
 class _Known:
-    """H_t at three ratios t = e^epsilon.
+    """H_t at three ratios t = e^epsilon."""
 
-    Attributes:
-        places: epsilon, increasing.
-        low: H is at least these at the places above 0, and that of (Q, P) below 0.
-        high: H is at most these, likewise.
-    """
-
-    places: list[Fraction]
-    low: list[Fraction]
-    high: list[Fraction]
+    places: list[Fraction]  # epsilon, increasing
+    low: list[Fraction]  # H is at least these at the places above 0, and that of (Q, P) below 0
+    high: list[Fraction]  # H is at most these, likewise
 
     def ratios(self) -> list[arb]:
         """Return the three odds t1 < t2 < t3, e to the power of each place."""
@@ -365,14 +340,15 @@ def _known(step: Application, product: Product, places: list[Fraction]) -> _Know
     """Return the premises' bounds at some places; those from below are 0 by default."""
     swapped: Product = ()
     if places[0] < 0:
-        swapped = merged(tuple((swapped_pair(pair), count) for pair, count in product))
+        swapped = merged(tuple((kinds.swapped(pair), count) for pair, count in product))
     low: dict[bool, _Bounds] = {True: {}, False: {}}
     high: dict[bool, _Bounds] = {True: {}, False: {}}
     for premise in step.premises:
         fact = premise.claim
         if not isinstance(fact, HockeyStick | AtLeast):
             raise RefusedError("the rule takes bounds of a hockey-stick divergence")
-        about = [side for side, one in ((True, product), (False, swapped)) if _same(one, fact)]
+        sides = ((True, product), (False, swapped))
+        about = [side for side, one in sides if dict(one) == dict(fact.product)]
         if not about:
             raise RefusedError("the rule takes bounds of this product's divergence, or its swap's")
         for side in about:
@@ -384,10 +360,6 @@ def _known(step: Application, product: Product, places: list[Fraction]) -> _Know
         raise RefusedError("the rule takes a bound from above at each of the three epsilons")
     least = [low[x >= 0].get(abs(x), Fraction(0)) for x in places]
     return _Known(places, least, [high[x >= 0][abs(x)] for x in places])
-
-
-def _same(product: Product, fact: HockeyStick | AtLeast) -> bool:
-    return dict(product) == dict(fact.product)
 
 
 _BITS: Final = 256  # A unit of mass is 2^-256.

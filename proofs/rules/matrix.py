@@ -34,25 +34,15 @@ _TOEPLITZ: Final = ("toeplitz", "square-root", "buffered")
 
 @frozen
 class Factor:
-    """A matrix by its name, and when one record may take part.
+    """A matrix by its name, and when one record may take part."""
 
-    Attributes:
-        kind: toeplitz, square-root, buffered, rows or tree.
-        rounds: the number of columns.
-        bands: entries further below the diagonal are 0.
-        listed: its numbers.
-        separation: of two rounds of a record at least.
-        participations: of a record at most.
-        fixed: whether the separation is exact.
-    """
-
-    kind: str
-    rounds: int
-    bands: int
-    listed: Rows
-    separation: int
-    participations: int
-    fixed: bool
+    kind: str  # toeplitz, square-root, buffered, rows or tree
+    rounds: int  # the number of columns
+    bands: int  # entries further below the diagonal are 0
+    listed: Rows  # its numbers
+    separation: int  # of two rounds of a record at least
+    participations: int  # of a record at most
+    fixed: bool  # whether the separation is exact
 
     def words(self) -> str:
         """Return the rows for readers."""
@@ -96,11 +86,14 @@ def matrix(step: Application) -> tuple[str, ...]:
         f"moves by at most {exact(moved)} in L2 norm between {step.conclusion.relation} "
         f"neighbours in {factor.schedule()}, and in no other round"
     )
-    noise = (
+    return f"{value}; {_noise(factor, sigma)}", FRESH, ALONE
+
+
+def _noise(factor: Factor, sigma: Fraction) -> str:
+    return (
         f"it adds Gaussian noise of mean 0 and standard deviation {exact(sigma)}, independent in "
-        f"every coordinate, to {factor.words()}"
+        f"every coordinate, to {factor.words()}, each as soon as its rounds are over"
     )
-    return f"{value}; {noise}, each as soon as its rounds are over", FRESH, ALONE
 
 
 def cyclic_poisson(step: Application) -> tuple[str, ...]:
@@ -138,11 +131,7 @@ def cyclic_poisson(step: Application) -> tuple[str, ...]:
         f"{exact(q)}; which of the {cycle} parts a record belongs to {dealt}"
     )
     added = f"it computes the sum of the drawn records' contributions; {contributed(contribution)}"
-    noise = (
-        f"it adds Gaussian noise of mean 0 and standard deviation {exact(sigma)}, independent in "
-        f"every coordinate, to {factor.words()}"
-    )
-    ran = f"{drawn}; {added}; {noise}, each as soon as its rounds are over"
+    ran = f"{drawn}; {added}; {_noise(factor, sigma)}"
     return ran, *[NOTHING_FOR_BLANKS] * (relation == "zero-out"), FRESH, ALONE
 
 
@@ -316,16 +305,13 @@ def _by_duals(step: Application, factor: Factor, gram: Rows, duals: Rows) -> Fra
         if len(dual) != len(pattern):
             raise RefusedError("the rule wants one dual, as long as the pattern, for each pattern")
         part = [[gram[i][j] for j in pattern] for i in pattern]
-        if not (_dominant(part, dual) or _definite(part, dual)):
+        sums = [sum(map(abs, row)) for row in part]
+        dominant = all(one <= y for one, y in zip(sums, dual, strict=True))
+        if not (dominant or _definite(part, dual)):
             raise RefusedError("a dual is not above the matrix of its pattern")
     if next(left, None) is not None:
         raise RefusedError("there are more duals than patterns")
     return max(sum(dual, Fraction(0)) for dual in duals)
-
-
-def _dominant(part: Rows, dual: Sequence[Fraction]) -> bool:
-    """Return whether each y_i is at least the sum of |X_ij|: a dominant diagonal."""
-    return all(sum(map(abs, row)) <= y for row, y in zip(part, dual, strict=True))
 
 
 def _definite(part: Rows, dual: Sequence[Fraction]) -> bool:

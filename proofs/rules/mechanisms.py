@@ -11,8 +11,9 @@ from typing import Final, TypeAlias
 
 from flint import arb, fmpq, fmpq_mat
 
+from dpproof.proofs import limits
 from dpproof.proofs.balls.arithmetic import each_precision, exact_sum
-from dpproof.proofs.balls.skellam import reach, shifted
+from dpproof.proofs.balls.integer_laws import reach, shifted
 from dpproof.proofs.core.arithmetic import ball, exact, normal_tail, require_at_most, show
 from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.pairs import GaussianPair, LaplacePair, Pair
@@ -21,21 +22,11 @@ from dpproof.proofs.core.rules import adds, both
 from dpproof.proofs.core.statements import GDP, SYMMETRIC, Pairs, PureDP
 from dpproof.proofs.core.verdict import openable
 from dpproof.proofs.fields import rows
-from dpproof.proofs.limits import (
-    MAX_COMMON_BITS,
-    MAX_COUNT,
-    PER_COMPARISON,
-    PRECISIONS,
-    VALUE,
-    minors_work,
-)
+from dpproof.proofs.limits import MAX_COMMON_BITS, MAX_COUNT, PER_COMPARISON, PRECISIONS, VALUE
 from dpproof.proofs.logic.statement import ZCDP, BoundedRange, MetricDP
+from dpproof.proofs.pairs import pair as kinds
 from dpproof.proofs.pairs.finite import FinitePair, RandomizedResponsePair, told_with
-from dpproof.proofs.pairs.pair import (
-    DiscreteGaussianPair,
-    DiscreteLaplacePair,
-    corners as corners_of,
-)
+from dpproof.proofs.pairs.pair import DiscreteGaussianPair, DiscreteLaplacePair
 from dpproof.proofs.rules.finite_pair import alone, copied
 from dpproof.proofs.rules.prices import common_bits, corners_work
 
@@ -85,9 +76,7 @@ def randomized_response(step: Application) -> tuple[str, ...]:
 def discrete_laplace(step: Application) -> tuple[str, ...]:
     """Check discrete Laplace noise on an integer query.
 
-    It is dominated by a shift by the L1 sensitivity.
-
-    Source: docs/shift-lemma.md, Corollary 1.
+    It is dominated by a shift by the L1 sensitivity. Source: docs/shift-lemma.md, Corollary 1.
     """
     step.axiom()
     scale, shift = step.witness.positive("scale"), step.witness.whole("shift")
@@ -104,24 +93,26 @@ def discrete_gaussian(step: Application) -> tuple[str, ...]:
     """
     step.axiom()
     variance = step.witness.positive("sigma") ** 2
+    shift, copies, moved = _shifts(step)
+    step.expect(both(DiscreteGaussianPair(variance, shift), copies))
+    return adds(step, _discrete_gaussian(variance), moved, "whole ")
+
+
+def _shifts(step: Application) -> tuple[int, int, str]:
+    """Return which shift of integer noise dominates, how often, and the sensitivity in words."""
     units, norm = step.witness.whole("units"), step.witness.words("norm")
     if norm == "L1":
-        step.expect(both(DiscreteGaussianPair(variance, units)))
-    elif norm == "L2" and units <= 3:
-        step.expect(both(DiscreteGaussianPair(variance, 1), units))
-    else:
+        return units, 1, f"{units} in L1 norm"
+    if norm != "L2" or units > 3:
         raise RefusedError("the rule wants norm L1, or L2 with a squared sensitivity of at most 3")
-    noise = _discrete_gaussian(variance)
-    moved = f"{units} in squared L2 norm" if norm == "L2" else f"{units} in L1 norm"
-    return adds(step, noise, moved, "whole ")
+    return 1, units, f"{units} in squared L2 norm"
 
 
 def discrete_gaussian_zcdp(step: Application) -> tuple[str, ...]:
     """Check k/(2 sigma^2)-zCDP of discrete Gaussian noise on an integer query.
 
-    Its squared L2 sensitivity is k.
-
-    Source: Canonne, Kamath & Steinke (arXiv:2004.00010), Theorem 14.
+    Its squared L2 sensitivity is k. Source: Canonne, Kamath & Steinke (arXiv:2004.00010), Theorem
+    14.
     """
     step.axiom()
     variance = step.witness.positive("sigma") ** 2
@@ -237,13 +228,9 @@ def skellam(step: Application) -> tuple[str, ...]:
     shift at its corners is above it everywhere. Source: docs/shift-lemma.md, Corollaries 1 and 2.
     """
     step.axiom()
-    variance = step.witness.positive("variance")
-    units, norm = step.witness.whole("units"), step.witness.words("norm")
-    if not (norm == "L1" or (norm == "L2" and units <= 3)):
-        raise RefusedError("the rule wants norm L1, or L2 with a squared sensitivity of at most 3")
-    if variance > MAX_VARIANCE or units > MAX_SHIFT:
+    variance, (shift, copies, moved) = step.witness.positive("variance"), _shifts(step)
+    if variance > MAX_VARIANCE or shift > MAX_SHIFT:
         raise RefusedError("the rule wants smaller numbers")
-    shift, copies = (units, 1) if norm == "L1" else (1, units)
     claim = step.concludes(Pairs)
     for product in dict.fromkeys((claim.forward, claim.backward)):
         _compare(step, copied(product, copies), variance, shift)
@@ -251,7 +238,6 @@ def skellam(step: Application) -> tuple[str, ...]:
         f"Skellam noise of variance {exact(variance)}, the difference of two independent Poisson "
         "variables of one mean"
     )
-    moved = f"{units} in squared L2 norm" if norm == "L2" else f"{units} in L1 norm"
     return adds(step, noise, moved, "whole ")
 
 
@@ -264,7 +250,7 @@ def _compare(step: Application, pair: FinitePair, variance: Fraction, shift: int
     def bound(t: Fraction) -> arb:
         return table().profile(ball(t))
 
-    for t, allowed in corners_of(pair):
+    for t, allowed in kinds.corners(pair):
         require_at_most(partial(bound, t), partial(ball, allowed), f"the profile at {show(t)}")
 
 
@@ -294,9 +280,7 @@ def smooth_sensitivity(step: Application) -> tuple[str, ...]:
 def propose_test_release(step: Application) -> tuple[str, ...]:
     """Check the noise's pair, the test's Laplace pair, and that of (0, delta)-DP.
 
-    The margin has e^-margin/2 <= delta.
-
-    Proof: proofs/theory/propose_test_release.md.
+    The margin has e^-margin/2 <= delta. Proof: proofs/theory/propose_test_release.md.
     """
     step.axiom()
     noise, scale = step.witness.words("noise"), step.witness.positive("scale")
@@ -341,11 +325,9 @@ MOST: Final = 32  # rows of a factor
 def correlated_gaussian(step: Application) -> tuple[str, ...]:
     """Check mu-GDP of noise A diag(s) Z, Z standard normal.
 
-    It holds if |diag(s)^-1 A^-1 v| <= mu for every change v.
-
-    A norm is convex, so that the corners of a convex hull suffice; for all v of |v| <= r the matrix
-    mu^2 A diag(s^2) A' - r^2 I must be positive definite. Proof:
-    proofs/theory/correlated_gaussian.md.
+    It holds if |diag(s)^-1 A^-1 v| <= mu for every change v. A norm is convex, so that the corners
+    of a convex hull suffice; for all v of |v| <= r the matrix mu^2 A diag(s^2) A' - r^2 I must be
+    positive definite. Proof: proofs/theory/correlated_gaussian.md.
     """
     step.axiom()
     factor, sigmas = rows(step.witness, "factor"), step.witness.rationals("sigmas")
@@ -361,7 +343,7 @@ def correlated_gaussian(step: Application) -> tuple[str, ...]:
         raise RefusedError("the rule wants either differences or a radius above 0")
     square = step.concludes(GDP).mu_squared
     bits = _bits([*factor, *differences, sigmas, (square, radius)])
-    step.budget.spend(minors_work(size**2 * (size + len(differences)), 2 * size * bits))
+    step.budget.spend(limits.minors_work(size**2 * (size + len(differences)), 2 * size * bits))
     if differences:
         for change in differences:
             if _square(factor, sigmas, change) > square:
@@ -432,7 +414,7 @@ def finite(step: Application) -> tuple[str, ...]:
         bits = 2 * max(map(common_bits, table)) + common_bits(pair.p) + common_bits(pair.q)
         each = len(table[0]) * (8 + bits // 128)
         step.budget.spend(corners_work(pair) + (len(pair.p) + 1) * len(ordered) * each)
-        corners = corners_of(pair)
+        corners = kinds.corners(pair)
         for x, y in ordered:
             compare(table[x], table[y], corners, pair.infinite)
     return _words(table, neighbours), FRESH, ALONE
@@ -559,7 +541,7 @@ def partition_selection(step: Application) -> tuple[str, ...]:
         pair = copied(product, cells)
         each = 16 + sum(one.denominator.bit_length() for one in kept) // (16 * len(kept))
         step.budget.spend(corners_work(pair) + 2 * (len(pair.p) + 1) * len(kept) * each)
-        corners = corners_of(pair)
+        corners = kinds.corners(pair)
         for low, high in pairwise((Fraction(0), *kept)):
             few, many = (low, 1 - low), (high, 1 - high)
             compare(many, few, corners, pair.infinite)
@@ -583,9 +565,8 @@ def _kept(step: Application) -> list[Fraction]:
 def thresholded_counts(step: Application) -> tuple[str, ...]:
     """Check the noise's pairs and (0, delta) for noisy counts from a threshold on.
 
-    Only counts that somebody has are released.
-
-    Proof: proofs/theory/partition_selection.md, Theorem 3.
+    Only counts that somebody has are released. Proof: proofs/theory/partition_selection.md, Theorem
+    3.
     """
     step.axiom()
     noise, scale = step.witness.words("noise"), step.witness.positive("scale")

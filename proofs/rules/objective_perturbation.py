@@ -27,11 +27,9 @@ _TOGETHER: Final = "one vector, its coordinates drawn together"
 def logistic(step: Application) -> tuple[str, ...]:
     """Check logistic losses of rows of norm R, lambda >= 2 sigma^2 or R sigma/2.
 
-    They are mu-GDP, mu = R/sigma.
-
-    mu = 2R/sigma under replace-one, where the vectors of both records can be any. For smaller
-    lambda, if a record is added or removed: floored Gaussian pairs, with the floor
-    R^2 (1/lambda - 1/(2 sigma^2)) where P has the record and 0 where it has not.
+    They are mu-GDP, mu = R/sigma. mu = 2R/sigma under replace-one, where the vectors of both
+    records can be any. For smaller lambda, if a record is added or removed: floored Gaussian pairs,
+    with the floor R^2 (1/lambda - 1/(2 sigma^2)) where P has the record and 0 where it has not.
     Source: proofs/theory/logistic.md, Theorem 1.
     """
     step.axiom()
@@ -56,8 +54,7 @@ def logistic_pure(step: Application) -> tuple[str, ...]:
     """Check (norm/scale)-DP of noise b of density proportional to e^(-||b||/scale).
 
     The rule wants norm^2/lambda <= norm/scale. Epsilon is twice that if a record or label is
-    replaced.
-    Source: proofs/theory/logistic.md, Theorem 3.
+    replaced. Source: proofs/theory/logistic.md, Theorem 3.
     """
     step.axiom()
     norm, scale = step.witness.positive("norm"), step.witness.positive("scale")
@@ -84,9 +81,8 @@ def separator(step: Application) -> tuple[str, ...]:
     """Check epsilon-DP of noise on the m places of patterns, hiding shifts by s.
 
     laplace: epsilon scale = m s. linf: epsilon scale = s. sphere: (epsilon scale)^2 >= m s^2. If
-    the minimum is missed by at most u units: (epsilon, delta)-DP, delta >= (1 + e^epsilon) p, p
-    as in ``_near_tie``.
-    Source: proofs/theory/separators.md, Theorems 1 and 2.
+    the minimum is missed by at most u units: (epsilon, delta)-DP, delta >= (1 + e^epsilon) p, p as
+    in ``_near_tie``. Source: proofs/theory/separators.md, Theorems 1 and 2.
     """
     step.axiom()
     noise, scale = step.witness.words("noise"), step.witness.positive("scale")
@@ -135,8 +131,7 @@ def _moved(step: Application, places: int, shift: int, law: str) -> str:
 def gaussian_separator(step: Application) -> tuple[str, ...]:
     """Check m folded Gaussians for rounded Gaussian noise on m places, hiding shifts by s.
 
-    Each has mu = s / sigma, in both directions.
-    Source: proofs/theory/separators.md, Theorem 3.
+    Each has mu = s / sigma, in both directions. Source: proofs/theory/separators.md, Theorem 3.
     """
     step.axiom()
     places, shift = step.witness.whole("places"), step.witness.whole("shift")
@@ -150,10 +145,7 @@ def gaussian_separator(step: Application) -> tuple[str, ...]:
 def sphere_lift(step: Application) -> tuple[str, ...]:
     """Check epsilon-DP of spherical noise on whole vectors psi(w), hiding s psi(w).
 
-    Here ||psi||^2 <= l.
-
-    (epsilon scale)^2 >= s^2 l.
-    Source: proofs/theory/separators.md, Theorem 4.
+    Here ||psi||^2 <= l. (epsilon scale)^2 >= s^2 l. Source: proofs/theory/separators.md, Theorem 4.
     """
     step.axiom()
     shift, length = step.witness.whole("shift"), step.witness.whole("length")

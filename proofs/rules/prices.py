@@ -7,55 +7,36 @@ from fractions import Fraction
 from math import lcm
 
 from dpproof.proofs import limits
+from dpproof.proofs.core import pairs
 from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.fields import Fields
-from dpproof.proofs.core.pairs import (
-    GaussianPair,
-    LaplacePair,
-    Pair,
-    Product,
-    SubsampledGaussianPair,
-)
 from dpproof.proofs.core.rule import Application
+from dpproof.proofs.pairs import gaussian_above_floor, pair as kinds
 from dpproof.proofs.pairs.finite import FinitePair, RandomizedResponsePair
-from dpproof.proofs.pairs.gaussian_above_floor import (
-    FlooredGaussianPair,
-    FoldedGaussianPair,
-    OppositeGaussiansPair,
-    SwappedAboveFloor,
-)
-from dpproof.proofs.pairs.pair import (
-    DiscreteGaussianPair,
-    DiscreteLaplacePair,
-    LogisticPair,
-    outcomes_of,
-    reach,
-)
 from dpproof.proofs.sampled.allocated import AllocatedGaussianPair
 from dpproof.proofs.sampled.counted_gaussians import CountedGaussiansPair
 from dpproof.proofs.sampled.sampled import SampledPair
-from dpproof.proofs.sampled.table import Hint, Side, read_beyond, read_table
-from dpproof.proofs.sampled.tabulated import TABLES, TabulatedPair
+from dpproof.proofs.sampled.table import TABLES, Hint, Side, TabulatedPair, read_beyond, read_table
 from dpproof.proofs.sums.lattice import cells, making_work as lattice_making_work
 from dpproof.proofs.sums.residues import making_work, value_work
 
-KINDS: dict[type[Pair], str] = {
-    GaussianPair: "gaussian",
-    LaplacePair: "laplace",
-    LogisticPair: "logistic",
+KINDS: dict[type[pairs.Pair], str] = {
+    pairs.GaussianPair: "gaussian",
+    pairs.LaplacePair: "laplace",
+    kinds.LogisticPair: "logistic",
     RandomizedResponsePair: "randomized-response",
-    DiscreteLaplacePair: "discrete-laplace",
-    DiscreteGaussianPair: "discrete-gaussian",
-    FlooredGaussianPair: "floored-gaussian",
-    FoldedGaussianPair: "folded-gaussian",
-    SwappedAboveFloor: "floored-gaussian",
+    kinds.DiscreteLaplacePair: "discrete-laplace",
+    kinds.DiscreteGaussianPair: "discrete-gaussian",
+    gaussian_above_floor.FlooredGaussianPair: "floored-gaussian",
+    gaussian_above_floor.FoldedGaussianPair: "folded-gaussian",
+    gaussian_above_floor.SwappedAboveFloor: "floored-gaussian",
 }
 
 
 def spend(
     step: Application,
     nodes: int,
-    product: Product,
+    product: pairs.Product,
     witnesses: Sequence[object],
     before: Sequence[object] = (),
 ) -> None:
@@ -82,16 +63,16 @@ def spend(
     step.budget.spend(limits.NODE * (nodes + 1))
 
 
-def profile_work(product: Product) -> int:
+def profile_work(product: pairs.Product) -> int:
     """Return the work of one value of a closed profile."""
     if sum(count for _, count in product) > 1:
         return limits.LOOK_UP if cells(product) else max(value_work(product), limits.VALUE)
     work = limits.VALUE
     for one, _ in product:
-        if isinstance(one, DiscreteLaplacePair):
+        if isinstance(one, kinds.DiscreteLaplacePair):
             work += min(one.shift, limits.MAX_SHIFT)
-        elif isinstance(one, DiscreteGaussianPair):
-            work += min(reach(one, limits.PRECISIONS[1]), limits.MAX_REACH)
+        elif isinstance(one, kinds.DiscreteGaussianPair):
+            work += min(kinds.reach(one, limits.PRECISIONS[1]), limits.MAX_REACH)
         elif isinstance(one, SampledPair):
             work += profile_work(one.base)
         elif isinstance(one, CountedGaussiansPair):
@@ -99,7 +80,7 @@ def profile_work(product: Product) -> int:
     return work
 
 
-def profile_making(product: Product) -> int:
+def profile_making(product: pairs.Product) -> int:
     """Return the work that all values of a closed profile share."""
     if sum(count for _, count in product) > 1:
         return lattice_making_work(product) if cells(product) else making_work(product)
@@ -133,7 +114,8 @@ def _table_making(pair: TabulatedPair, table: Hint) -> int:
         own = ((pair, 1),)
         return 2 * profile_making(own) + limits.table_work(table.size, profile_work(own), ())
     if table.lines:
-        base = sum(_line(pair.base, nodes) for nodes in table.lines)
+        both = ((one, count, n) for n in table.lines for one, count in pair.base)
+        base = sum(_moments(one, count, None, nodes + 2) for one, count, nodes in both)
         return base + limits.table_work(table.size, 0, table.lines)
     once = profile_making(pair.base) + profile_making(pair.swapped().base)
     return once + limits.table_work(table.size, profile_work(pair.base), ())
@@ -156,15 +138,10 @@ def _allocated_side(pair: AllocatedGaussianPair, side: Side) -> int:
     return work
 
 
-def _line(base: Product, nodes: int) -> int:
-    """Return the work of a line of a base whose pairs have formulas."""
-    return sum(_moments(one, count, None, nodes + 2) for one, count in base)
-
-
-def _moments(pair: Pair, count: int, hint: object, nodes: int) -> int:
+def _moments(pair: pairs.Pair, count: int, hint: object, nodes: int) -> int:
     """Return the work of M of one pair, to the power of its count, at so many nodes."""
     power = limits.power_work(count, nodes)
-    if isinstance(pair, SubsampledGaussianPair | OppositeGaussiansPair):
+    if isinstance(pair, pairs.SubsampledGaussianPair | gaussian_above_floor.OppositeGaussiansPair):
         fields = Fields(hint, "the quadrature of a subsampled Gaussian")
         lengths = []
         for name in ("nodes", "tail"):
@@ -176,12 +153,12 @@ def _moments(pair: Pair, count: int, hint: object, nodes: int) -> int:
     kind = KINDS.get(type(pair))
     if kind is not None:
         return limits.formula_work(kind, count, nodes, getattr(pair, "shift", 1))
-    terms = len(pair.p) if isinstance(pair, FinitePair) else outcomes_of(pair)
+    terms = len(pair.p) if isinstance(pair, FinitePair) else kinds.outcomes_of(pair)
     _fits(terms, nodes)
     return power + _listing(pair) + limits.sum_work(terms, nodes)
 
 
-def _listing(pair: Pair) -> int:
+def _listing(pair: pairs.Pair) -> int:
     """Return the work of listing a sampled pair's losses, from those of its base; else 0."""
     if not isinstance(pair, SampledPair):
         return 0

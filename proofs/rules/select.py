@@ -36,16 +36,9 @@ from dpproof.proofs.core.rule import ALONE, FRESH, Application, Budget
 from dpproof.proofs.core.statements import Pairs, Points, PureDP
 from dpproof.proofs.fields import points as points_of, wholes
 from dpproof.proofs.logic.statement import RDP, ZCDP, Profile
+from dpproof.proofs.rules import finite_pair
 from dpproof.proofs.rules.compose import divergence, look_up
 from dpproof.proofs.rules.convert import delta_at, total_variation
-from dpproof.proofs.rules.finite_pair import (
-    alone,
-    bound_at_ratio,
-    bounds_at_ratios,
-    chord_bound,
-    profile_bounds,
-    require_both_above,
-)
 from dpproof.proofs.rules.prices import corners_work
 
 HIDDEN: Final = "neither the number of runs, nor which of them it was, nor anything else"
@@ -56,11 +49,9 @@ Bound: TypeAlias = Callable[[], arb]
 def pure(step: Application) -> tuple[str, ...]:
     """Check epsilon + log phi'(z)/phi'(1-z), z = e^eps/(1+e^eps).
 
-    The rule wants a phi''(1-a)/phi'(1-a) that grows.
-
-    At most n runs, all of them released, cost n epsilon, which is compared exactly: of n runs it is
-    that number, and no ball decides between equals.
-    Source: proofs/theory/selection.md, Corollary 3, and post-processing.
+    The rule wants a phi''(1-a)/phi'(1-a) that grows. At most n runs, all of them released, cost n
+    epsilon, which is compared exactly: of n runs it is that number, and no ball decides between
+    equals. Source: proofs/theory/selection.md, Corollary 3, and post-processing.
     """
     base, claimed = step.only(PureDP).epsilon, step.concludes(PureDP).epsilon
     runs = read_runs(step.witness.take("runs"))
@@ -136,9 +127,8 @@ def _by_shape(runs: Runs, a: Fraction, curve: Curve, hint: Fields) -> Bound:
 def _by_rate(runs: Runs, a: Fraction, curve: Curve, hint: Fields) -> Bound:
     """Return log(e^-m + m e^((a-1)(R(a) + m d)))/(a-1), d a delta at log(a/(a-1)).
 
-    Source: Theorem 6.
-
-    d from the divergence at an order b (``divergence.delta_at``), or the total variation.
+    Source: Theorem 6. d from the divergence at an order b (``divergence.delta_at``), or the total
+    variation.
     """
     b = hint.rational("order")
     if not isinstance(runs, Poisson) or b <= 1:
@@ -164,10 +154,7 @@ def _by_all(runs: Runs, a: Fraction, curve: Curve, hint: Fields) -> Bound:
 
 
 def _by_ratio(runs: Runs, a: Fraction, curve: Curve, hint: Fields) -> Bound:
-    """Return R(a) + log(phi'(1)/phi'(0)) + log(m + P(K = 0))/(a-1).
-
-    phi' is between its ends.
-    """
+    """Return R(a) + log(phi'(1)/phi'(0)) + log(m + P(K = 0))/(a-1). phi' is between its ends."""
     del hint
     value = curve(a)
 
@@ -192,7 +179,7 @@ def profile(step: Application) -> tuple[str, ...]:
     Source: proofs/theory/selection.md, Theorem 2 and Section 6.
     """
     runs, points = read_runs(step.witness.take("runs")), step.concludes(Profile).points
-    for name, bounds in profile_bounds(step).items():
+    for name, bounds in finite_pair.profile_bounds(step).items():
         fields = Fields(step.witness.take(name), name)
         corners, places = points_of(fields, "corners"), wholes(fields, "tangents")
         fields.close()
@@ -232,7 +219,7 @@ def _excess(
     """Return how far the polygon is above the tangent, which is linear in c, at most on a cell."""
     if not place:
         return ball(end[1]) - runs.phi(1, arb(0))
-    t, bound = bound_at_ratio(*bounds[place - 1])
+    t, bound = finite_pair.bound_at_ratio(*bounds[place - 1])
     z = ((ball((start[0] + end[0]) / 2) - bound) / t).max(0).min(1)
     value, slope = runs.phi(1, z), runs.phi(2, z)
     over = [ball(y) - value - slope * ((ball(c) - bound) / t - z) for c, y in (start, end)]
@@ -241,13 +228,13 @@ def _excess(
 
 def _mixture(runs: Runs, corners: Points, bounds: Points, epsilon: Fraction) -> arb:
     """Return the sum over the pieces of L."""
-    listed = bounds_at_ratios(bounds)
+    listed = finite_pair.bounds_at_ratios(bounds)
     t, total, before, low = ball(epsilon).exp(), arb(0), arb(0), Fraction(0)
     for c, y in corners:
         after = runs.phi(1, ball(c))
         length = after - before
         slope = ball(y - low) / length if y > low else arb(0)
-        total += length * chord_bound(listed, t * slope)
+        total += length * finite_pair.chord_bound(listed, t * slope)
         before, low = after, y
     return total
 
@@ -281,7 +268,7 @@ def pair(step: Application) -> tuple[str, ...]:
         ways["backward"] = base.backward
     bounds = []
     for name, product in ways.items():
-        one, fields = alone(product, "takes"), Fields(step.witness.take(name), name)
+        one, fields = finite_pair.alone(product, "takes"), Fields(step.witness.take(name), name)
         outcomes = sorted((b / a, a, b) for a, b in zip(one.p, one.q, strict=True) if a)
         blocks, masses = _blocks(fields, outcomes, step.budget), fields.rationals("masses")
         close = _close(fields, runs, len(blocks) - 1)
@@ -290,7 +277,7 @@ def pair(step: Application) -> tuple[str, ...]:
         step.budget.spend(limits.blocks_work(*sizes, runs.work))
         step.budget.spend(corners_work(one, sum(sizes)))
         bounds.append(bound(runs, outcomes, blocks, masses, close))
-    require_both_above(step, claim, [one.at for one in bounds])
+    finite_pair.require_both_above(step, claim, [one.at for one in bounds])
     return selects(step, runs)
 
 
@@ -319,15 +306,12 @@ def _close(fields: Fields, runs: Runs, blocks: int) -> Counts:
 
 @frozen
 class End:
-    """One end of a block: the gains and costs on their hull, and the outcomes' weights.
+    """One end of a block: the gains and costs on their hull, and the outcomes' weights."""
 
-    Attributes:
-        steps: gain and cost on the way from nothing to ever more, in units of 2^-BITS, the gain
-            for its cost falling.
-        weights: P's masses, in the same units, with the ratio of Q's to them.
-    """
-
+    # gain and cost on the way from nothing to ever more, in units of 2^-BITS, the gain for its cost
+    # falling
     steps: list[tuple[int, int]]
+    # P's masses, in the same units, with the ratio of Q's to them
     weights: list[tuple[int, Fraction]]
 
     @staticmethod
@@ -478,9 +462,8 @@ def _cells(outcomes: list[Outcome], edges: list[Edge], masses: Masses) -> list[C
 def _near(runs: Runs, ratio: Fraction, widths: list[Fraction]) -> list[int]:
     """Return, at either end of a block, the bound at the first x.
 
-    Up to it A has at least the slope of the block's first outcome.
-
-    By the tangent at 0, or for at most n runs by phi'(r c) >= r^(n-1) phi'(c) for r <= 1.
+    Up to it A has at least the slope of the block's first outcome. By the tangent at 0, or for at
+    most n runs by phi'(r c) >= r^(n-1) phi'(c) for r <= 1.
     """
     value, tilt = runs.phi(1, arb(0)), runs.phi(2, arb(0))
     closest = [_lower(value + tilt * ball(ratio * width)) for width in widths]

@@ -72,15 +72,10 @@ def stops(step: Application, runs: Runs) -> tuple[str, ...]:
 
 @frozen
 class Masses:
-    """Masses under P from 0 to 1, and for each cell between neighbours the place of a bound.
+    """Masses under P from 0 to 1, and for each cell between neighbours the place of a bound."""
 
-    Attributes:
-        ends: of the cells.
-        places: counted from 1; 0 if the cell uses no bound.
-    """
-
-    ends: tuple[Fraction, ...]
-    places: tuple[int, ...]
+    ends: tuple[Fraction, ...]  # of the cells
+    places: tuple[int, ...]  # counted from 1; 0 if the cell uses no bound
 
     def cells(self) -> list[tuple[tuple[Fraction, Fraction], int]]:
         """Return both ends of every cell, and the number of its bound."""
@@ -97,13 +92,9 @@ class Cell:
 
 @frozen
 class Envelope:
-    """The largest of some lines gain - t cost and 0.
+    """The largest of some lines gain - t cost and 0."""
 
-    Attributes:
-        lines: the corners of the convex hull, gains and costs growing.
-    """
-
-    lines: list[Line]
+    lines: list[Line]  # the corners of the convex hull, gains and costs growing
 
     @staticmethod
     def of(lines: Iterator[Line]) -> Envelope:
@@ -190,7 +181,11 @@ def _rectangle(runs: Runs, best: Cell, worst: Cell) -> Iterator[Line]:
     a = best.p[0] + worst.p[0], min(best.p[1] + worst.p[1], Fraction(1))
     length, first = ball(a[1] - a[0]), a[0]
     none = [runs.phi(0, ball(1 - one)) for one in a]
-    made = [_mean_runs_made(runs, ball(one), left) for one, left in zip(a, none, strict=True)]
+    # g, the mean number of runs that are made
+    made = [
+        (1 - left) / ball(one) if one else runs.phi(1, arb(1))
+        for one, left in zip(a, none, strict=True)
+    ]
     fall, lost = (made[0] - made[1]) / length, (none[0] - none[1]) / length
     bent = fall * ball(best.p[1] - best.p[0]) ** 2 / 4
     start, end = (y + s for y, s in zip(best.q, worst.q, strict=True))
@@ -219,11 +214,6 @@ def _usable_mass(b: arb) -> arb:
     Heuristic: a tangent is sound at any such place.
     """
     return b.mid().max(ball(_LEAST)).min(1)
-
-
-def _mean_runs_made(runs: Runs, a: arb, none: arb) -> arb:
-    """Return g(a), the mean number of runs that are made."""
-    return (1 - none) / a if a > 0 else runs.phi(1, arb(1))
 
 
 def _line(gain: arb, cost: arb) -> Line:

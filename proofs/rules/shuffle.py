@@ -13,7 +13,7 @@ from typing import Final
 
 from flint import arb, ctx
 
-from dpproof.proofs.balls.binomial import Counts, counts_work
+from dpproof.proofs.balls.integer_laws import Counts, counts_work
 from dpproof.proofs.core.arithmetic import ball, exact, require_at_most
 from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.frozen import frozen
@@ -24,8 +24,7 @@ from dpproof.proofs.core.statements import Pairs, PureDP, rate
 from dpproof.proofs.limits import LAYER, MAX_LAYERS, MAX_REPORTS
 from dpproof.proofs.logic.statement import AtLeast
 from dpproof.proofs.pairs.gaussian_above_floor import OppositeGaussiansPair
-from dpproof.proofs.pairs.pair import swapped
-from dpproof.proofs.pairs.shuffled_reports import ShuffledReportsPair
+from dpproof.proofs.pairs.pair import ShuffledReportsPair, swapped
 from dpproof.proofs.rules.finite_pair import alone, require_both_above
 from dpproof.proofs.sampled.allocated import AllocatedGaussianPair
 from dpproof.proofs.sampled.count_laws import read_scheme
@@ -156,17 +155,11 @@ class Law:
 
 @frozen
 class Layer:
-    """A bit, told with probability up/2^64 and else turned, among so many of one probability.
+    """A bit, told with probability up/2^64 and else turned, among so many of one probability."""
 
-    Attributes:
-        others: the sum of these bits.
-        up: over 2^64.
-        weight: of the layer, or more (less from below), in units of 2^-256.
-    """
-
-    others: Counts
-    up: int
-    weight: int
+    others: Counts  # the sum of these bits
+    up: int  # over 2^64
+    weight: int  # of the layer, or more (less from below), in units of 2^-256
 
     def height(self, t: Fraction) -> int:
         """Return the weight times a bound of H_t, t >= 1: a sum over the best half-line."""
@@ -198,23 +191,14 @@ class Layer:
 
 @frozen
 class Reports:
-    """Reports and the layers of their bound.
+    """Reports and the layers of their bound."""
 
-    Attributes:
-        records: the number of reports.
-        power: e^epsilon from below, and from above.
-        spare: categories beside two.
-        clones: whether of the reports epsilon alone is known; else it is randomised response.
-        groups: ends of blocks of counts on two categories.
-        nodes: numbers of uniform reports elsewhere.
-    """
-
-    records: int
-    power: tuple[Fraction, Fraction]
-    spare: int
-    clones: bool
-    groups: list[list[int]]
-    nodes: list[int]
+    records: int  # the number of reports
+    power: tuple[Fraction, Fraction]  # e^epsilon from below, and from above
+    spare: int  # categories beside two
+    clones: bool  # whether of the reports epsilon alone is known; else it is randomised response
+    groups: list[list[int]]  # ends of blocks of counts on two categories
+    nodes: list[int]  # numbers of uniform reports elsewhere
 
     def law(self, trials: int, odds: tuple[Fraction, Fraction]) -> Law:
         """Return a law whose odds are between two numbers, in either order.
@@ -456,9 +440,7 @@ def _up(weight: Fraction) -> int:
 def gaussian_sum(step: Application) -> tuple[str, ...]:
     """Check that opposite Gaussians with mu = contribution/sigma dominate a sampled sum.
 
-    The relation is replace-one.
-
-    Source: proofs/theory/replace_one.md.
+    The relation is replace-one. Source: proofs/theory/replace_one.md.
     """
     step.axiom()
     if step.conclusion.relation != "replace-one":
@@ -477,7 +459,6 @@ def counted_sum(step: Application) -> tuple[str, ...]:
     The same under zero-out where a record enters by coins of its own, so that it moves the sum by
     one contribution. Where a record counts once at most they are a Poisson sample's pair. Else,
     where the number of records is public, both laws are mixtures under zero-out and replace-one.
-
     Source: proofs/theory/one_step.md.
     """
     step.axiom()

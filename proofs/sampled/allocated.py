@@ -14,8 +14,7 @@ from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.frozen import frozen
 from dpproof.proofs.pairs.gaussian_above_floor import LargestOfGaussiansPair
 from dpproof.proofs.pairs.pair import no_profile
-from dpproof.proofs.sampled.table import EnclosedProfile
-from dpproof.proofs.sampled.tabulated import TabulatedPair
+from dpproof.proofs.sampled.table import EnclosedProfile, TabulatedPair
 from dpproof.proofs.sums.contour import Line, on_circle
 
 _MORE_BITS: Final = 64  # for powers of phi; enclosures are sound with any number
@@ -91,16 +90,11 @@ class _Transform:
 
     As 2 a shift is below pi/2, no term grows for w in the first quadrant, nor between the lines
     Im g = 0 and Im g = -2 shift.
-
-    Attributes:
-        places: Y at every node.
-        weights: step times the normal density.
-        missed: bounds what the rule errs by.
     """
 
-    places: list[acb]
-    weights: list[acb]
-    missed: arb
+    places: list[acb]  # Y at every node
+    weights: list[acb]  # step times the normal density
+    missed: arb  # bounds what the rule errs by
 
     @staticmethod
     def of(mu_squared: Fraction) -> _Transform:
@@ -138,20 +132,13 @@ class _Shortfall:
 
     The whole sum is E(c - M)_+ plus aliases, which are not negative. With N normal, E(c + tau N -
     M)_+ is no smaller, and has the factor e^{tau^2 u^2 / 2}.
-
-    Attributes:
-        tilt: Re u.
-        step: of Im u.
-        body: the sum over e^{tilt c}, by step c.
-        cut: bounds what is left out, over the same.
-        smooth: whether tau is above 0.
     """
 
-    tilt: arb
-    step: arb
-    body: Callable[[arb], arb]
-    cut: arb
-    smooth: bool
+    tilt: arb  # Re u
+    step: arb  # of Im u
+    body: Callable[[arb], arb]  # the sum over e^{tilt c}, by step c
+    cut: arb  # bounds what is left out, over the same
+    smooth: bool  # whether tau is above 0
 
     @staticmethod
     def along(mu_squared: Fraction, rounds: int, line: Line) -> _Shortfall:

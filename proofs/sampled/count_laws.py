@@ -25,19 +25,12 @@ _MORE_BITS: Final = 96  # For large factorials; enclosures are sound with any nu
 
 @frozen
 class Counts:
-    """The law of a record's count, given what is revealed.
+    """The law of a record's count, given what is revealed."""
 
-    Attributes:
-        share: the probability of what is revealed.
-        moves: how far one count moves the sum, in contributions.
-        masses: of the counts 0, 1, 2, ...
-        beyond: at or above the mass of the counts that are not listed.
-    """
-
-    share: arb
-    moves: int
-    masses: tuple[arb, ...]
-    beyond: arb
+    share: arb  # the probability of what is revealed
+    moves: int  # how far one count moves the sum, in contributions
+    masses: tuple[arb, ...]  # of the counts 0, 1, 2,
+    beyond: arb  # at or above the mass of the counts that are not listed
 
 
 Cases: TypeAlias = tuple[Counts, ...]
@@ -45,23 +38,14 @@ Cases: TypeAlias = tuple[Counts, ...]
 
 @frozen
 class Binomial:
-    """A scheme under which a record's count has a binomial law.
+    """A scheme under which a record's count has a binomial law."""
 
-    Attributes:
-        trials: how often a record can be drawn.
-        rate: the probability, each time.
-        moves: how far one count moves the sum: by two where another record is drawn instead.
-        name: the sample in words.
-        drawn: how the sample is drawn.
-        population: the number of records that is public, 0 if none is.
-    """
-
-    trials: int
-    rate: Fraction
-    moves: int
-    name: str
-    drawn: str
-    population: int = 0
+    trials: int  # how often a record can be drawn
+    rate: Fraction  # the probability, each time
+    moves: int  # how far one count moves the sum: by two where another record is drawn instead
+    name: str  # the sample in words
+    drawn: str  # how the sample is drawn
+    population: int = 0  # the number of records that is public, 0 if none is
 
     @property
     def larger(self) -> str:
@@ -96,17 +80,11 @@ class Binomial:
 
 @frozen
 class Truncated:
-    """A Poisson sample that is cut to a uniform subset where it is too large.
+    """A Poisson sample that is cut to a uniform subset where it is too large."""
 
-    Attributes:
-        rate: of the Poisson sample.
-        largest: its size at most.
-        population: the number of records, where the larger of two neighbours has so many or one
-            more.
-    """
-
-    rate: Fraction
-    largest: int
+    rate: Fraction  # of the Poisson sample
+    largest: int  # its size at most
+    # the number of records, where the larger of two neighbours has so many or one more
     population: int
 
     @property

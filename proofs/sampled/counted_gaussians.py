@@ -15,8 +15,7 @@ from dpproof.proofs.core.frozen import frozen
 from dpproof.proofs.pairs.gaussian_above_floor import OppositeGaussiansPair
 from dpproof.proofs.pairs.pair import reach_of
 from dpproof.proofs.sampled.count_laws import Binomial, Counts, Scheme
-from dpproof.proofs.sampled.table import EnclosedProfile
-from dpproof.proofs.sampled.tabulated import TabulatedPair
+from dpproof.proofs.sampled.table import EnclosedProfile, TabulatedPair
 from dpproof.proofs.sums.contour import Line
 
 # How far beside a threshold the true one is looked for; any gives an enclosure.

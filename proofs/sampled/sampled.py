@@ -13,28 +13,9 @@ from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.frozen import frozen
 from dpproof.proofs.core.pairs import Product
 from dpproof.proofs.core.verdict import openable
-from dpproof.proofs.pairs.pair import (
-    Moments,
-    Terms,
-    infinite_mass,
-    largest_of,
-    moments as pair_moments,
-    no_profile,
-    outcomes,
-    some_infinite,
-    swapped as swapped_pair,
-    terms,
-    unbounded,
-    unlisted,
-)
+from dpproof.proofs.pairs import pair
+from dpproof.proofs.sampled import table as tables
 from dpproof.proofs.sampled.table import EnclosedProfile, Table, read_beyond
-from dpproof.proofs.sampled.tabulated import (
-    MORE_BITS,
-    Profile,
-    TabulatedPair,
-    table_above,
-    table_below,
-)
 from dpproof.proofs.sums.contour import Line, closed_profile
 
 
@@ -47,7 +28,7 @@ class Direction(Enum):
 
 
 @frozen
-class SampledPair(TabulatedPair):
+class SampledPair(tables.TabulatedPair):
     """((1-q)Q + qP, Q) for removal, (P, (1-q)P + qQ) for addition; for replacement the largest
     pair with H_t <= q H_{1+(t-1)/q}(P|Q) for t >= 1 and the same for the swapped pair.
 
@@ -75,16 +56,16 @@ class SampledPair(TabulatedPair):
         """
         if self.direction is Direction.REPLACEMENT:
             return 0
-        count = outcomes(self.base)
+        count = pair.outcomes(self.base)
         return count + self._tells if count else 0
 
     @property
     def _tells(self) -> bool:
         """Return whether some base outcome has mass under Q alone, or, for addition, P alone."""
         removal = self.direction is Direction.REMOVAL
-        return any((swapped_pair(one) if removal else one).infinite for one, _ in self.base)
+        return any((pair.swapped(one) if removal else one).infinite for one, _ in self.base)
 
-    def terms(self) -> Terms:
+    def terms(self) -> pair.Terms:
         """Return the terms of every outcome of the base; proofs/theory/sampled.md, section 9.
 
         Removal: p (q + (1-q) e^{-l}) at log(1 + q(e^l - 1)), what only Q has times 1 - q at
@@ -92,15 +73,15 @@ class SampledPair(TabulatedPair):
         only P has at -log(1 - q).
         """
         if not self.outcomes:
-            raise unlisted(self.describe())
-        q, base = ball(self.sampling_rate), terms(self.base)
+            raise pair.unlisted(self.describe())
+        q, base = ball(self.sampling_rate), pair.terms(self.base)
         kept = (1 - q).log()
         if self.direction is Direction.ADDITION:
             losses = [(-(q * (-x).expm1()).log1p(), p) for x, p in base.losses]
-            return Terms(losses + [(-kept, base.infinite)] * self._tells, arb(0))
-        other = _alone(tuple((swapped_pair(one), count) for one, count in self.base))
+            return pair.Terms(losses + [(-kept, base.infinite)] * self._tells, arb(0))
+        other = _alone(tuple((pair.swapped(one), count) for one, count in self.base))
         losses = [((q * x.expm1()).log1p(), p * (q + (1 - q) * (-x).exp())) for x, p in base.losses]
-        return Terms(losses + [(kept, (1 - q) * other)] * self._tells, q * base.infinite)
+        return pair.Terms(losses + [(kept, (1 - q) * other)] * self._tells, q * base.infinite)
 
     def largest(self) -> arb:
         """Return log(1 + q(e^l - 1)), l the base's largest; for addition -log(1 - q(1 - e^{-l})).
@@ -117,16 +98,16 @@ class SampledPair(TabulatedPair):
 
     def _base_largest(self) -> arb:
         if any(one.infinite for one, _ in self.base):
-            raise unbounded("a base with infinite losses")
-        return sum((ball(largest_of(one)) * count for one, count in self.base), arb(0))
+            raise pair.unbounded("a base with infinite losses")
+        return sum((ball(pair.largest_of(one)) * count for one, count in self.base), arb(0))
 
-    def moments(self, witness: object) -> Table | Terms:
+    def moments(self, witness: object) -> Table | pair.Terms:
         """Return M of the witness's table, or, if it is null, of the pair's own listed losses."""
-        return self.terms() if witness is None else table_above(self, witness)
+        return self.terms() if witness is None else tables.table_above(self, witness)
 
-    def moments_below(self, witness: object) -> Moments:
+    def moments_below(self, witness: object) -> pair.Moments:
         """Return M of a table below the pair, or, if the witness is null, of its listed losses."""
-        return self.terms() if witness is None else table_below(self, witness)
+        return self.terms() if witness is None else tables.table_below(self, witness)
 
     def moment(self, witness: object, s: Fraction) -> arb:
         """Bound E_P[e^{sL}] from above at one s > 0; proofs/theory/sampled.md, section 6.
@@ -138,8 +119,8 @@ class SampledPair(TabulatedPair):
             (exact,) = self.terms().along(s, arb(0), 1)
             return exact.real
         beyond, hint = read_beyond(witness)
-        with ctx.workprec(ctx.prec + MORE_BITS):
-            table = table_above(self, hint)
+        with ctx.workprec(ctx.prec + tables.MORE_BITS):
+            table = tables.table_above(self, hint)
         power = ball(s)
         (body,) = table.along(s, arb(0), 1)
         if table.infinite.is_zero():
@@ -150,7 +131,7 @@ class SampledPair(TabulatedPair):
         end = ball(table.span * max(table.masses, default=0)).nonnegative_part()
         size = (c * c.log() - (1 + c) * (1 + c).log() - c * (end.expm1() / q).log1p()).exp()
         for one, count in self.base:
-            (moment,) = pair_moments(one, None).along(beyond, arb(0), 1)
+            (moment,) = pair.moments(one, None).along(beyond, arb(0), 1)
             size *= moment.real**count
         tail = power * q * size / (c - power) + table.infinite
         return body.real + (1 + power) * (power * end).exp() * tail
@@ -159,7 +140,7 @@ class SampledPair(TabulatedPair):
         """Return H_eps, if the base has a closed profile."""
         return self.profile_at()(epsilon)
 
-    def profile_at(self) -> Profile:
+    def profile_at(self) -> tables.Profile:
         """Return the profile as a function; what all values share is computed once."""
         profile = self.sampled(self.bases(()))
         return lambda epsilon: profile(epsilon, 0)
@@ -169,7 +150,7 @@ class SampledPair(TabulatedPair):
         if self.direction is Direction.REPLACEMENT:
             return self
         removal = self.direction is Direction.REMOVAL
-        base = tuple((swapped_pair(one), count) for one, count in self.base)
+        base = tuple((pair.swapped(one), count) for one, count in self.base)
         other = Direction.ADDITION if removal else Direction.REMOVAL
         return SampledPair(base, self.sampling_rate, other)
 
@@ -182,21 +163,21 @@ class SampledPair(TabulatedPair):
         Raises:
             RefusedError: it is not.
         """
-        swapped = tuple((swapped_pair(one), count) for one, count in self.base)
+        swapped = tuple((pair.swapped(one), count) for one, count in self.base)
         if self.direction is Direction.REPLACEMENT and swapped != self.base:
             raise RefusedError("a base that is not its own swap says nothing of a replacement")
         return self.base
 
-    def bases(self, lines: Sequence[Line]) -> list[Profile]:
+    def bases(self, lines: Sequence[Line]) -> list[tables.Profile]:
         """Return a bound of the base's profile for each line; without lines, its closed form."""
         if lines:
             return [one.bound(self.base, [None] * len(self.base)) for one in lines]
         closed = closed_profile(self.base)
         if closed is None:
-            raise no_profile("a sampled pair whose base is a product")
+            raise pair.no_profile("a sampled pair whose base is a product")
         return [closed]
 
-    def sampled(self, bases: list[Profile]) -> Callable[[arb, int], arb]:
+    def sampled(self, bases: list[tables.Profile]) -> Callable[[arb, int], arb]:
         """Return a bound of the profile at epsilon >= 0, by one of the base's; t = e^epsilon.
 
         Removal and replacement: q H_a(P|Q), a = 1 + (t-1)/q. Addition: r H_{qt/r}(P|Q),
@@ -239,7 +220,7 @@ class SampledPair(TabulatedPair):
 
 def _alone(base: Product) -> arb:
     """Return P(L = inf) of a product, 1 - prod (1 - p_i)^{n_i}."""
-    return some_infinite((1 - infinite_mass(one), count) for one, count in base)
+    return pair.some_infinite((1 - pair.infinite_mass(one), count) for one, count in base)
 
 
 def read_direction(value: object) -> Direction:

@@ -8,13 +8,17 @@ profile of a finite pair: at each corner Q has as much mass as the slope jumps, 
 P(L = inf) is the level. Left of t = 1 a bound r of the swapped pair's profile at 1/t gives the
 point (t, 1 - t + t r). Below, the profile is above the lines through neighbouring chords: points
 are lowered by what it may be below its own, and the polygon through them is below everywhere.
+
+Pairs of which the profile is known and M is not get M by such tables above and below.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from typing import Final, TypeAlias
 
 from flint import acb, acb_poly, arb, ctx
@@ -24,6 +28,7 @@ from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.fields import Fields
 from dpproof.proofs.core.frozen import frozen
 from dpproof.proofs.limits import DIRECT, MAX_NODES, MAX_TABLE_CELLS, MAX_TABLE_RUNS
+from dpproof.proofs.pairs.pair import LossPair, Moments
 from dpproof.proofs.sums.contour import Line, read_line
 
 BLOCK: Final = 256  # turned factors that are made at once; speed alone
@@ -34,16 +39,11 @@ Point: TypeAlias = "tuple[int, arb, arb]"
 
 @frozen
 class Side:
-    """The positions at which one side's profile is bounded, and the lines that bound it.
+    """The positions at which one side's profile is bounded, and the lines that bound it."""
 
-    Attributes:
-        runs: strides with counts, outwards from 0.
-        lines: the lines that bound the base's profile; empty if it is closed.
-        shares: the number of points from 0 outwards of each line; the last serves the rest.
-    """
-
-    runs: tuple[tuple[int, int], ...]
-    lines: tuple[Line, ...]
+    runs: tuple[tuple[int, int], ...]  # strides with counts, outwards from 0
+    lines: tuple[Line, ...]  # the lines that bound the base's profile; empty if it is closed
+    # the number of points from 0 outwards of each line; the last serves the rest
     shares: tuple[int, ...]
 
     def points(self) -> Iterator[tuple[int, int]]:
@@ -61,19 +61,12 @@ class Side:
 
 @frozen
 class Hint:
-    """The witness of a table.
+    """The witness of a table."""
 
-    Attributes:
-        span: nats between neighbouring positions.
-        level: masses above it, tilted, are kept apart in the ceiling.
-        forward: epsilon >= 0.
-        backward: the same for the swapped pair.
-    """
-
-    span: Fraction
-    level: Fraction
-    forward: Side
-    backward: Side
+    span: Fraction  # nats between neighbouring positions
+    level: Fraction  # masses above it, tilted, are kept apart in the ceiling
+    forward: Side  # epsilon >= 0
+    backward: Side  # the same for the swapped pair
 
     @property
     def size(self) -> int:
@@ -93,36 +86,23 @@ class Hint:
 
 @frozen
 class EnclosedProfile:
-    """An enclosure of one side's profile, and its limit.
+    """An enclosure of one side's profile, and its limit."""
 
-    Attributes:
-        bound: encloses it.
-        rest: the limit of the profile, or less.
-    """
-
-    bound: Bound
-    rest: arb
+    bound: Bound  # encloses it
+    rest: arb  # the limit of the profile, or less
 
 
 @frozen
 class Table:
-    """M of a finite pair with losses at integer multiples of a span.
+    """M of a finite pair with losses at integer multiples of a span."""
 
-    Attributes:
-        span: nats.
-        level: as in the hint.
-        masses: under P, by position.
-        runs: first position, stride and length of each run outwards from 0.
-        fine: positions of neighbours one span apart, around 0; empty if a side starts coarser.
-        rest: P(L = inf).
-    """
-
-    span: Fraction
-    level: Fraction
-    masses: dict[int, arb]
+    span: Fraction  # nats
+    level: Fraction  # as in the hint
+    masses: dict[int, arb]  # under P, by position
+    # first position, stride and length of each run outwards from 0
     runs: list[tuple[int, int, int]]
-    fine: range
-    rest: arb
+    fine: range  # positions of neighbours one span apart, around 0; empty if a side starts coarser
+    rest: arb  # P(L = inf)
 
     @staticmethod
     def above(hint: Hint, forward: Bound, backward: Bound) -> Table:
@@ -387,3 +367,75 @@ def _excess(points: list[Point], corners: list[int]) -> arb:
 
 def _slope(first: Point, second: Point) -> arb:
     return (second[2] - first[2]) / (second[1] - first[1])
+
+
+# How many tables are kept: as many as a product may cite again for free. Speed alone.
+TABLES: Final = 4
+# Extra bits of a table whose large ratios magnify rounding. Enclosures stay sound with any number.
+MORE_BITS: Final = 256
+Profile = Callable[[arb], arb]
+
+
+class TabulatedPair(LossPair, ABC):
+    """A pair answered through a finite pair that dominates it, or one that it dominates.
+
+    Both are made from bounds of the profile on a grid (proofs/sampled/table.py).
+    """
+
+    __slots__ = ()
+
+    @abstractmethod
+    def swapped(self) -> TabulatedPair:
+        """Return the pair (Q, P)."""
+
+    @abstractmethod
+    def bounds(self, lines: Sequence[Line]) -> Callable[[arb, int], arb]:
+        """Return upper bounds of the profile, by its formula or by each of the lines."""
+
+    @abstractmethod
+    def enclosed_profile(self, lines: Sequence[Line]) -> EnclosedProfile:
+        """Return an enclosure of the profile and its limit."""
+
+    def moments(self, witness: object) -> Moments:
+        """Return M of the witness's table above the pair."""
+        return table_above(self, witness)
+
+    def moments_below(self, witness: object) -> Moments:
+        """Return M of a table below the pair."""
+        return table_below(self, witness)
+
+    def moment(self, witness: object, s: Fraction) -> arb:
+        """Bound E_P[e^{sL}] from above at one s > 0; refuse a table that does not end at 0."""
+        beyond, table = read_beyond(witness)
+        with ctx.workprec(ctx.prec + MORE_BITS):
+            above = table_above(self, table)
+        if beyond is not None or not above.infinite.is_zero():
+            raise RefusedError("what lies beyond a table counts as infinite")
+        (body,) = above.along(s, arb(0), 1)
+        return body.real
+
+
+def table_above(pair: TabulatedPair, witness: object) -> Table:
+    """Return the table above a pair that a witness describes."""
+    return _above(pair, read_table(witness), ctx.prec)
+
+
+def table_below(pair: TabulatedPair, witness: object) -> Table:
+    """Return the table below a pair that a witness describes."""
+    return _below(pair, read_table(witness), ctx.prec)
+
+
+@lru_cache(maxsize=TABLES)
+def _above(pair: TabulatedPair, hint: Hint, precision: int) -> Table:  # noqa: ARG001  # of balls
+    """Return the table of a hint; the precision is part of the key, and many orders share one."""
+    forward, backward = pair.bounds(hint.forward.lines), pair.swapped().bounds(hint.backward.lines)
+    return Table.above(hint, forward, backward)
+
+
+@lru_cache(maxsize=TABLES)
+def _below(pair: TabulatedPair, hint: Hint, precision: int) -> Table:  # noqa: ARG001  # as above
+    """Return the table below the pair; the precision is part of the key."""
+    forward, backward = hint.forward.lines, hint.backward.lines
+    return Table.below(
+        hint, pair.enclosed_profile(forward), pair.swapped().enclosed_profile(backward)
+    )

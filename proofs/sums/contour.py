@@ -30,16 +30,12 @@ _MORE_BITS: Final = 64  # for the angles of many terms; enclosures are sound wit
 
 @frozen
 class Line:
-    """Nodes c + i k step for k = -nodes, ..., nodes.
-
-    Attributes:
-        tau: if it is above 0, a tau-GDP mechanism is composed first.
-    """
+    """Nodes c + i k step for k = -nodes, ..., nodes."""
 
     c: Fraction
     step: Fraction
     nodes: int
-    tau: Fraction
+    tau: Fraction  # if it is above 0, a tau-GDP mechanism is composed first
 
     def bound(self, product: Product, witnesses: Sequence[object]) -> Callable[[arb], arb]:
         """Return a function at or above H_eps at any real epsilon.

@@ -54,21 +54,13 @@ def lattice_profile(product: Product) -> Callable[[arb], arb]:
 
 @frozen
 class Grid:
-    """Sums over the losses from each one on.
+    """Sums over the losses from each one on."""
 
-    Attributes:
-        first: the smallest loss.
-        span: between neighbours.
-        outside: P(L = inf), and at most what was left out.
-        above: S_j, and 0 at the end.
-        tilted: T_j, and 0 at the end.
-    """
-
-    first: Fraction
-    span: Fraction
-    outside: arb
-    above: tuple[arb, ...]
-    tilted: tuple[arb, ...]
+    first: Fraction  # the smallest loss
+    span: Fraction  # between neighbours
+    outside: arb  # P(L = inf), and at most what was left out
+    above: tuple[arb, ...]  # S_j, and 0 at the end
+    tilted: tuple[arb, ...]  # T_j, and 0 at the end
 
     @staticmethod
     def of(product: Product) -> Grid:

@@ -57,17 +57,12 @@ def finite_profile(product: Product) -> Callable[[arb], arb]:
 
 @frozen
 class FiniteSum:
-    """The residues of every term, which do not depend on epsilon.
+    """The residues of every term, which do not depend on epsilon."""
 
-    Attributes:
-        bits: precision beyond that of the answer.
-        outside: P(L = inf).
-        terms: of each term a, and the residues: at 1/2 over e^{u/2}, at -1/2 over e^{-u/2}, and at
-            0 as a polynomial in u.
-    """
-
-    bits: int
-    outside: arb
+    bits: int  # precision beyond that of the answer
+    outside: arb  # P(L = inf)
+    # of each term a, and the residues: at 1/2 over e^{u/2}, at -1/2 over e^{-u/2}, and at 0 as a
+    # polynomial in u
     terms: tuple[tuple[arb, arb, arb, arb_poly], ...]
 
     @staticmethod

@@ -16,7 +16,7 @@ from dpproof.proofs.core import rules
 from dpproof.proofs.core.pairs import GaussianPair
 from dpproof.proofs.core.statements import GDP
 from dpproof.proofs.rules import RULES, gdp_zcdp
-from dpproof.proofs.sampled import sampled, tabulated
+from dpproof.proofs.sampled import sampled, table
 from dpproof.proofs.sampled.count_laws import read_scheme
 from dpproof.proofs.sampled.counted_gaussians import CountedGaussiansPair
 from dpproof.proofs.sums.residues import finite_profile
@@ -69,7 +69,7 @@ BLANKED = said("gdp", mu_squared="2", relation="zero-out")
 
 
 def _everything() -> None:
-    for cache in (tabulated._above, tabulated._below):
+    for cache in (table._above, table._below):
         cache.cache_clear()  # of what other tests have left in it
     test_labels.test_a_label_is_quoted_and_changes_nothing("counts")
     test_labels.test_a_fact_has_no_label()

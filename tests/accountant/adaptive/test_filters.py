@@ -31,7 +31,6 @@ from dpproof.accountant import (
     compose,
     group,
 )
-from dpproof.accountant.adaptive.privacy_filter import GDP_FILTER, ZCDP_FILTER
 from dpproof.proofs import VerifiedUnder, check
 from tests.accountant.adaptive.builders import apart, spent_filters
 
@@ -239,10 +238,11 @@ def test_a_spent_filter_is_certified(used: PrivacyFilter[Any]) -> None:
 
 def test_spends_that_proofs_find_dearer_are_not_certified() -> None:
     """A conversion that a proof raises above all that is left is refused, and not claimed."""
-    for theorem, dearer, given in (
-        (ZCDP_FILTER, ZCDP(rho=2), {"rho": Fraction(1)}),
-        (GDP_FILTER, GDP(mu=2), {"mu_squared": Fraction(1)}),
+    for budget, dearer, given in (
+        (ZCDPFilter(rho=1), ZCDP(rho=2), {"rho": Fraction(1)}),
+        (GDPFilter(mu=1), GDP(mu=2), {"mu_squared": Fraction(1)}),
     ):
+        theorem = budget.guarantee().derivation.theorem
         assert theorem.again is not None
         with pytest.raises(NotCertified, match="leave a little of the budget unspent"):
             theorem.again([dearer], given)

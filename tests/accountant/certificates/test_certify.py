@@ -41,9 +41,9 @@ from dpproof.accountant import (
 from dpproof.accountant.certificates import certify, finite_sums
 from dpproof.accountant.certificates.certify import checked
 from dpproof.accountant.certificates.prove import prove_point
-from dpproof.accountant.guarantees.derivation import Attained, Derivation, Theorem
+from dpproof.accountant.guarantees.derivation import Attained, Derivation, Theorem, theorem_of
 from dpproof.accountant.run_counts.law import TruncatedNegativeBinomial
-from dpproof.accountant.theorems.composition import COMPOSE_GDP
+from dpproof.accountant.theorems.composition import compose_gdp
 from dpproof.mechanisms import (
     DiscreteGaussian,
     Gaussian,
@@ -335,7 +335,7 @@ def test_a_table_whose_masses_are_too_far_apart() -> None:
 def test_groups_are_not_mixed_with_records() -> None:
     """A statement about groups and one about single records have no common claim."""
     parts = (group(GDP(mu=1), size=2).derivation, GDP(mu=1).derivation)
-    node = Derivation(theorem=COMPOSE_GDP, statement="both", premises=parts)
+    node = Derivation(theorem=theorem_of(compose_gdp), statement="both", premises=parts)
     both = GDP(mu_squared=5, derivation=node)
 
     with pytest.raises(NotCertified, match="groups"):

@@ -51,6 +51,7 @@ from dpproof.mechanisms import (
     TruncatedLaplace,
 )
 
+_MADE = ("Theorem", "theorem")
 NO, POINTS, WHOLE = Attained.NO, Attained.POINTS, Attained.WHOLE
 _RANGE, _GAUSSIAN = BoundedRange(epsilon=1), GDP(mu=1)
 _NOTHING = DominatingPair(forward=Product(()))
@@ -68,7 +69,7 @@ def _theorems() -> Iterator[tuple[str, ast.Call, str]]:
         for path in sorted(Path(str(package.__file__)).parent.rglob("*.py")):
             text = path.read_text()
             for node in ast.walk(ast.parse(text)):
-                if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Theorem":
+                if isinstance(node, ast.Call) and getattr(node.func, "id", "") in _MADE:
                     yield f"{path.stem}:{node.lineno}", node, text
 
 

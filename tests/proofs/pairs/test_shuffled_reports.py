@@ -8,7 +8,7 @@ import pytest
 from flint import arb
 
 from dpproof.proofs.core.errors import RefusedError
-from dpproof.proofs.pairs.shuffled_reports import ShuffledReportsPair
+from dpproof.proofs.pairs.pair import ShuffledReportsPair
 
 
 def made(categories: int, *, removal: bool = True) -> ShuffledReportsPair:

@@ -16,7 +16,7 @@ from dpproof.accountant import BallsInBins, PureDP, ReplaceOne, Shuffle
 from dpproof.accountant.theorems.allocation import allocate_random
 from dpproof.accountant.theorems.parallel import shuffle_pure, shuffle_randomized_response
 from dpproof.proofs import Rejected, VerifiedUnder
-from dpproof.proofs.balls.binomial import Counts
+from dpproof.proofs.balls.integer_laws import Counts
 from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.limits import MAX_LAYERS
 from dpproof.proofs.rules.shuffle import Reports

@@ -104,10 +104,7 @@ class AtomicPair(ExactPair, ABC):
         return Smoothness(atoms=(float(p), float(q), float(apart[second])))
 
     def _bounded_loss(self) -> float:
-        """Return the largest absolute loss, rounded up.
-
-        It is +inf if P or Q has an outcome that the other law misses.
-        """
+        """Return the largest absolute loss, rounded up; +inf if P and Q differ in outcomes."""
         if self.atoms.infinite_mass or self.atoms.missing_mass:
             return math.inf
         largest = float(np.abs(self.atoms.loss).max(initial=0.0))
@@ -117,10 +114,7 @@ class AtomicPair(ExactPair, ABC):
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class ListedPair(AtomicPair):
-    """A pair with finitely many outcomes, whose losses lie anywhere.
-
-    Compared by identity, as it carries arrays.
-    """
+    """A pair with finitely many outcomes of any losses; arrays are compared by identity."""
 
     table: Atoms  # masses and losses
 
@@ -149,10 +143,7 @@ class ListedPair(AtomicPair):
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class LatticePair(AtomicPair):
-    """A pair with finitely many outcomes, whose losses are ``offset + index * span``.
-
-    Compared by identity, as it carries arrays.
-    """
+    """A pair of finitely many losses ``offset + index * span``; arrays are compared by identity."""
 
     table: Atoms  # masses and losses
     index: Reals  # shape (n,), integers, increasing
@@ -293,10 +284,7 @@ class FinitePair(AtomicPair):
 
 
 def _merged_adjacency(atoms: Atoms, span: float, offset: float, c: float) -> float:
-    """Return a lower bound of the adjacency of at most three lattice points.
-
-    Outcomes of equal loss are merged.
-    """
+    """Return a lower bound of the adjacency of three lattice points or fewer, equal ones merged."""
     index = np.rint((atoms.loss - offset) / span)
     exponent = atoms.log_p + c * atoms.loss
     weight = np.exp(exponent - exponent.max())
@@ -340,10 +328,7 @@ def nearest_mass(mass: Fraction | Decimal) -> float:
 
 @lru_cache(maxsize=256)
 def _atoms(pair: FinitePair) -> Atoms:
-    """Return the pair's atoms as logs of masses.
-
-    Raises NotCertified if P and Q differ by less than floats can represent.
-    """
+    """Return the atoms as logs of masses; refuse P and Q that differ by too little for floats."""
     both = [(a, b) for a, b in zip(pair.p, pair.q, strict=True) if a and b]
     only_p = sum((a for a, b in zip(pair.p, pair.q, strict=True) if not b), Fraction(0))
     only_q = sum((b for a, b in zip(pair.p, pair.q, strict=True) if not a), Fraction(0))

@@ -362,10 +362,7 @@ class OppositeGaussiansPair(Reflected, CommonSupport, ExactPair):
             return _UNREACHABLE
 
     def cgf(self, s: Complexes) -> Enclosure:
-        """Enclose K, the log of an expectation, by the trapezoid rule.
-
-        At most 2^23 terms are evaluated at once.
-        """
+        """Enclose K by the trapezoid rule, with at most 2^23 terms at once."""
         mixtures = _mixtures(self)
         if s.size > 1 and mixtures.spread_out(s):
             return self._halved(s)

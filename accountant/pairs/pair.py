@@ -101,17 +101,11 @@ class Pair(Readable, ABC):
 
     @classmethod
     def cgfs(cls, pairs: Sequence[Self], s: Complexes) -> list[Enclosure]:
-        """Enclose K of many pairs of this class at the same arguments.
-
-        Subclasses override it if that is faster than one by one.
-        """
+        """Enclose K of many pairs of this class at the same arguments; overridden for speed."""
         return [pair.cgf(s) for pair in pairs]
 
     def cgf_along(self, points: Reals, line: Complexes) -> Enclosure:
-        """Enclose K at real points and then on a vertical line of equal steps.
-
-        Subclasses override it if some order of evaluation is faster.
-        """
+        """Enclose K at real points, then on a line of equal steps; overridden for speed."""
         return self.cgf(np.concatenate([points, line]))
 
     @classmethod
@@ -136,10 +130,7 @@ class Pair(Readable, ABC):
         """Return the pair (Q, P)."""
 
     def refined(self) -> Pair:
-        """Return the same pair with K computed to more digits if that is possible.
-
-        Otherwise it returns the pair itself.
-        """
+        """Return the same pair with K computed to more digits if possible, else the pair itself."""
         return self
 
     # Whether the profile, if there is one, costs less than sums over K.
@@ -201,20 +192,14 @@ class Pair(Readable, ABC):
         return None
 
     def smoothness(self, c: float, moment: Bound) -> Smoothness:
-        """Return a minorant of the loss law under P tilted by e^{cL}, c > 0.
-
-        ``moment`` encloses K(c).
-        """
+        """Return a minorant of P's loss law tilted by e^{cL}, c > 0; ``moment`` encloses K(c)."""
         return Smoothness()
 
     @classmethod
     def smoothnesses(
         cls, pairs: Sequence[Self], c: float, moments: Sequence[Bound]
     ) -> list[Smoothness]:
-        """Return the smoothness of many pairs of this class.
-
-        Subclasses override it if that is faster than one by one.
-        """
+        """Return the smoothness of many pairs of this class; overridden for speed."""
         return [pair.smoothness(c, one) for pair, one in zip(pairs, moments, strict=True)]
 
     def envelope(self, c: float, moment: Bound) -> tuple[Reals, Reals]:

@@ -125,10 +125,7 @@ class SubsampledGaussianPair(CommonSupport, ExactPair):
 
     @property
     def zcdp_bound(self) -> float:
-        """Return the rho without subsampling.
-
-        Rényi divergence is quasi-convex, so mixing only helps.
-        """
+        """Return the unsampled rho: Rényi divergence is quasi-convex, so mixing only helps."""
         return 0.5 * float(self.mu_squared) * (1 + 1e-15)
 
     def work(self, s: complex) -> int:
@@ -310,10 +307,7 @@ class SubsampledGaussians(CommonSupport, ExactPair):
 
     @property
     def zcdp_bound(self) -> float:
-        """Return the rho without subsampling.
-
-        Rényi divergence is quasi-convex, so mixing only helps.
-        """
+        """Return the unsampled rho: Rényi divergence is quasi-convex, so mixing only helps."""
         each = (count * float(pair.mu_squared) for pair, count in self.parts)
         return 0.5 * math.fsum(each) * _SLACK
 

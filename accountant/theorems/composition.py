@@ -124,10 +124,7 @@ def _listed(part: Guarantee[R], orders: Sequence[Number]) -> RDP[R]:
 
 
 def _as_far_as_computed(part: Guarantee[R], orders: Sequence[Number]) -> RDP[R]:
-    """Return the curve up to the first order that is too large to compute.
-
-    That order is found by bisection.
-    """
+    """Return the curve up to the first order that is too large to compute, found by bisection."""
 
     def too_large(order: Number) -> bool:
         try:

@@ -123,10 +123,7 @@ def _powers(exponent: acb, count: int) -> list[acb]:
 
 
 def read_quadrature(witness: object, integrand: Integrand, mu_squared: Fraction) -> Quadrature:
-    """Read two rules, ``nodes`` for M and ``tail`` for its decay.
-
-    Their lines have 2 mu shift below pi.
-    """
+    """Read rules ``nodes`` for M and ``tail`` for its decay; 2 mu shift of a line is below pi."""
     fields = Fields(witness, "the quadrature of a subsampled Gaussian")
     lines = [_line(fields, name, mu_squared) for name in ("nodes", "tail")]
     fields.close()

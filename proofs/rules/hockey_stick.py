@@ -87,10 +87,7 @@ def lattice(step: Application) -> tuple[str, ...]:
 
 
 def closed(step: Application) -> tuple[str, ...]:
-    """Check a profile in closed form: of one pair, Gaussians, or a few bounded pairs.
-
-    Several Gaussians are one.
-    """
+    """Check a closed profile: of one pair, of Gaussians, which are one, or a few bounded pairs."""
     claim = fact(step)
     profile = contours.closed_profile(claim.product)
     if profile is None:

@@ -69,10 +69,7 @@ Side: TypeAlias = tuple[Fraction, list[object]]
 
 
 def closed(step: Application) -> tuple[str, ...]:
-    """Check a profile in closed form: of one pair, Gaussians, or a few bounded pairs.
-
-    Several Gaussians are one.
-    """
+    """Check a closed profile: of one pair, of Gaussians, which are one, or a few bounded pairs."""
     claim = _fact(step, _is_exact)
     profile = closed_profile(claim.product)
     if profile is None:

@@ -210,15 +210,10 @@ def cut(
 ) -> Product:
     """Return a product with large losses set aside, if rarely subsampled Gaussians are all of it.
 
-    It is the product itself otherwise, and unless rare losses are asked about also if one step may
-    lose more than a few standard deviations of the loss of all, or steps of several noises do.
-    Heuristic: the choice is between two valid brackets.
-
-    Args:
-        product: what is asked about.
-        delta: at which epsilon is asked for; None estimates that of an epsilon.
-        epsilon: at which delta is asked for.
-        rare: whether steps may lose more than typical ones.
+    It is the product itself otherwise, and unless ``rare`` losses are asked about also if one step
+    may lose more than a few standard deviations of the loss of all, or steps of several noises do.
+    Asked is epsilon at a delta, or delta at an epsilon; without a delta that of the epsilon is
+    estimated. Heuristic: the choice is between two valid brackets.
     """
     pairs = [one.pair for one in product.factors if isinstance(one.pair, SubsampledGaussianPair)]
     if not pairs or len(pairs) < len(product.factors) or (len(pairs) > 1 and not rare):
@@ -259,13 +254,8 @@ def _largest_alone(
 ) -> tuple[float, list[float]]:
     """Estimate delta from one step's loss and normal ones of the others; return where it is alone.
 
-    Heuristic. The second is where one step of each noise has a loss of epsilon.
-
-    Args:
-        counts: shape (n,), of steps of each noise.
-        mu: of each.
-        log_q: of each.
-        at: epsilon, and the standard deviation of the typical losses of all.
+    Heuristic. The second is where one step of each noise, which has a count, a mu and a log q, has
+    a loss of epsilon; ``at`` is epsilon, and the standard deviation of the typical losses of all.
     """
     (epsilon, spread), rate = at, np.exp(np.array(log_q))
     loss = np.linspace(0.0, min(epsilon, 600.0), 65)[:, None]

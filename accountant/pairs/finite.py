@@ -431,18 +431,13 @@ def skellam_pair(*, variance: Fraction, shift: int) -> FinitePair:
             break
     if len(points) > _OUTCOMES:
         points = _split(points, _losses(variance, shift))
-    pair = _pair(points)
+    pair = pair_above_points((Fraction(q, _UNIT), Fraction(p, _UNIT)) for q, p in points)
     if pair.infinite_mass > _TOO_MUCH:
         raise NotCertified(
             f"a Skellam law of variance {float(variance):.6g} moved by {shift} has losses beyond "
             "those that are tabulated, up to about 60; use more noise"
         )
     return pair
-
-
-def _pair(points: set[tuple[int, int]]) -> FinitePair:
-    """Return the pair of the hull of some points, given in units."""
-    return pair_above_points((Fraction(q, _UNIT), Fraction(p, _UNIT)) for q, p in points)
 
 
 def _upper_tails(masses: SkellamMasses) -> list[tuple[int, int]]:

@@ -171,9 +171,7 @@ class Pair(Readable, ABC):
     def log_moment_above(self, s: Reals, table: Pair | None) -> Reals:
         """Return upper bounds of log E_P[e^{sL}] at real s > 0, infinite if L can be infinite.
 
-        Args:
-            s: shape (n,).
-            table: a pair with an exact K that dominates this one; None is this pair, by its own K.
+        By the exact K of a ``table`` that dominates this pair, or by its own without one.
         """
         one = table or self
         cgf = one.cgf(s + 0j)
@@ -236,9 +234,7 @@ class Pair(Readable, ABC):
     def powers_below(self, count: int, *, adapts: bool) -> list[Power]:
         """Return a product of pairs with an exact K that this one, ``count`` times, dominates.
 
-        Args:
-            count: how often.
-            adapts: whether the other parts have one worst case, which may be looked at first.
+        ``adapts`` says whether the other parts have one worst case, which may be looked at first.
         """
         return [(self.below(count), count)]
 
@@ -311,14 +307,10 @@ _SAFETY = 1.0 - 1e-9  # Far above the rounding in heights and widths. Soundness 
 
 
 def layers(heights: Reals, widths: Reals) -> tuple[Reals, Reals]:
-    """Cut a histogram below a density into uniform layers.
+    """Cut a histogram below a density into uniform layers: masses and widths, shape (..., m).
 
-    Args:
-        heights: shape (..., n), lower bounds of the density on n adjacent cells, per nat.
-        widths: shape (..., n), the cells' lengths, nats.
-    Returns:
-        Masses and widths of the layers, each shape (..., m); the widths increase downwards, and
-        some masses may be 0.
+    ``heights`` are lower bounds of the density, per nat, on n adjacent cells of these lengths. The
+    widths increase downwards, and some masses may be 0.
     """
     if not heights.size:
         return heights, widths
@@ -340,14 +332,9 @@ def log_decay(
 ) -> Reals:
     """Bound log |e^{-tau^2 t^2/2} product of phi_i(t)^{n_i}| from above, for all t in [y, end].
 
-    The bound of a lattice law ends at its pi/span: between two such horizons those of smaller spans
-    are left. As each decreases, it is enough to evaluate them at y and at the horizons beyond.
-
-    Args:
-        parts: what is known of each tilted loss law, and its count.
-        y: shape (n,), above 0.
-        tau: of an extra Gaussian.
-        end: largest t.
+    ``parts`` are what is known of each tilted loss law, with its count; y has shape (n,). The bound
+    of a lattice law ends at its pi/span: between two such horizons those of smaller spans are left.
+    As each decreases, it is enough to evaluate them at y and at the horizons beyond.
     """
     best = np.full(y.shape, -np.inf)
     horizons = sorted({math.pi / part.span * (1 - 1e-12) for part, _ in parts if part.span})

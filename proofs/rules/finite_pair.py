@@ -175,13 +175,7 @@ def _chords(points: Points) -> Callable[[Fraction], arb]:
 def require_above(step: Application, pair: FinitePair, ahead: Heights, behind: Heights) -> None:
     """Accept a pair above bounds, for t < 1 by H_t(P || Q) = 1 - t + t H_{1/t}(Q || P).
 
-    A bound above 1 stands for 1.
-
-    Args:
-        step: whose conclusion the pair is.
-        pair: P and Q.
-        ahead: bounds of H_t(P || Q).
-        behind: bounds of H_t(Q || P).
+    ``ahead`` bounds H_t(P || Q) and ``behind`` H_t(Q || P); a bound above 1 stands for 1.
     """
     step.budget.spend(corners_work(pair))
     corners, one = corners_of(pair), Fraction(1)

@@ -130,12 +130,7 @@ class Envelope:
 def bound(runs: Runs, bounds: Points, best: Masses, worst: Masses, budget: Budget) -> Envelope:
     """Return the largest of all lines of all rectangles, those with x + r < 1 somewhere.
 
-    Args:
-        runs: their number.
-        bounds: bounds of the base's profile.
-        best: masses x of the accepted outcomes of largest loss.
-        worst: masses r of those of lowest loss.
-        budget: for the work.
+    ``best`` has masses x of the accepted outcomes of largest loss, ``worst`` r of those of lowest.
     """
     many = [bisect_left(worst.ends[:-1], 1 - x) for x in best.ends[:-1]]
     budget.spend(sum(many) * rectangle_work(runs.work))

@@ -152,50 +152,36 @@ def read_scheme(value: object) -> Scheme:
 def _scheme(fields: Fields) -> Scheme:
     kind = fields.take("kind")
     if kind == "user-poisson":
-        return _repeated(fields.whole("contributions"), rate(fields))
+        times, q = fields.whole("contributions"), rate(fields)
+        return Binomial(
+            times,
+            q,
+            1,
+            f"{times} Poisson samples of rate {exact(q)}",
+            f"draws a sample by {times} times taking every record independently with probability "
+            f"{exact(q)}, with a record as often in it as it was taken",
+        )
     if kind == "truncated-poisson":
         population = fields.whole("population_size", most=MAX_DRAWN_FROM)
         return Truncated(rate(fields), fields.whole("largest"), population)
     if kind == "with-replacement":
-        return _replaced(fields.whole("sample_size"), fields.whole("population_size", least=2))
+        size, population = fields.whole("sample_size"), fields.whole("population_size", least=2)
+        return Binomial(
+            size,
+            Fraction(1, population),
+            2,
+            f"{size} draws with replacement of {population} records",
+            f"draws a sample by {size} times choosing one of the records, all equally likely and "
+            "independently; a record is as often in it as it was chosen",
+            population,
+        )
     if kind == "without-replacement":
         size = fields.whole("sample_size")
-        return _subset(size, fields.whole("population_size", least=size + 1))
+        population = fields.whole("population_size", least=size + 1)
+        drawn = f"draws a sample of {size} of the records, all such subsets equally likely"
+        name = f"{size} of {population} records"
+        return Binomial(1, Fraction(size, population), 2, name, drawn, population)
     raise RefusedError(f"no scheme is called {kind!r:.60}")
-
-
-def _repeated(trials: int, q: Fraction) -> Binomial:
-    return Binomial(
-        trials,
-        q,
-        1,
-        f"{trials} Poisson samples of rate {exact(q)}",
-        f"draws a sample by {trials} times taking every record independently with probability "
-        f"{exact(q)}, with a record as often in it as it was taken",
-    )
-
-
-def _replaced(size: int, population: int) -> Binomial:
-    return Binomial(
-        size,
-        Fraction(1, population),
-        2,
-        f"{size} draws with replacement of {population} records",
-        f"draws a sample by {size} times choosing one of the records, all equally likely and "
-        "independently; a record is as often in it as it was chosen",
-        population,
-    )
-
-
-def _subset(size: int, population: int) -> Binomial:
-    return Binomial(
-        1,
-        Fraction(size, population),
-        2,
-        f"{size} of {population} records",
-        f"draws a sample of {size} of the records, all such subsets equally likely",
-        population,
-    )
 
 
 @lru_cache(maxsize=16)

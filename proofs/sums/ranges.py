@@ -30,12 +30,9 @@ class Recursion:
     """
 
     def __init__(self, length: Fraction, cells: int, bits: int) -> None:
-        """Begin with one mechanism, (sqrt(a) - sqrt(u))^2 / (a - 1).
+        """Begin with one mechanism, (sqrt(a) - sqrt(u))^2 / (a - 1), of this range above 0.
 
-        Args:
-            length: of the range, above 0.
-            cells: for each range, at least 2.
-            bits: of every number.
+        Of cells there are at least 2 for each range, and every number has so many bits.
         """
         scale = _DIGITS + (int(cells / length) + 1).bit_length()
         step = -lower_units(-(ball(length) / cells).expm1(), scale)

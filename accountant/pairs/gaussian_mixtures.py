@@ -213,11 +213,7 @@ class Line:
 
 
 def choose_rule(mixtures: Mixtures, alpha: Complexes) -> TrapezoidRules:
-    """Choose lines, steps and ranges so that truncation is far below rounding.
-
-    Raises:
-        NotCertified: too many nodes are needed.
-    """
+    """Choose lines, steps, ranges so that truncation is far below rounding; refuse many nodes."""
     real = alpha.real
     ends = float(real.min()), float(real.max())
     powers = Powers(*ends, float(np.abs(alpha).max()), float(alpha.imag.max()))
@@ -235,10 +231,9 @@ def choose_rule(mixtures: Mixtures, alpha: Complexes) -> TrapezoidRules:
 
 
 def choose_lines(mixtures: Mixtures, powers: Iterable[Powers]) -> list[Line]:
-    """Choose the line, step and range of each mixture for its own powers.
+    """Choose each mixture's line, step and range for its own powers.
 
-    Raises:
-        NotCertified: a range would be so far out that floats do not tell what is right of there.
+    It raises NotCertified for a range so far out that floats do not tell what is right of there.
     """
     parameters = mixtures.mu.tolist(), mixtures.q.tolist(), mixtures.log_unsampled.tolist()
     lines = []

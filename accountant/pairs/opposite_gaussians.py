@@ -159,11 +159,7 @@ class _Mixture:
 def choose_opposite_rule(
     mu: float, log_q: float, log_unsampled: float, s: Complexes
 ) -> OppositeRule:
-    """Choose the step and the ends so that truncation is far below rounding.
-
-    Raises:
-        NotCertified: too many nodes are needed.
-    """
+    """Choose step and ends so that truncation is far below rounding; refuse too many nodes."""
     one = _Mixture(
         mu,
         log_q,

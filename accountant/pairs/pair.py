@@ -465,13 +465,8 @@ _SQUARES = _LEAST**2, _LARGEST**2  # Range of squared distances. Error bounds de
 
 
 def required_loss(**argument: Fraction) -> None:
-    """Refuse a loss whose square floats round to 0 or to infinity.
+    """Refuse a loss in nats, by its name, below 1e-100 or above 1e100: its square is 0 or infinite.
 
-    Args:
-        argument: the loss by its name, above 0, nats.
-
-    Raises:
-        ParameterError: below 1e-100 or above 1e100.
     Example:
         >>> required_loss(epsilon=Fraction(1, 10))
     """
@@ -479,10 +474,8 @@ def required_loss(**argument: Fraction) -> None:
 
 
 def required_square(**argument: Fraction) -> None:
-    """Refuse the square of a dimensionless distance that is not representable as a float.
+    """Refuse a dimensionless distance's square below 1e-200 or above 1e200, as no float shows it.
 
-    Raises:
-        ParameterError: below 1e-200 or above 1e200.
     Example:
         >>> required_square(mu_squared=Fraction(1, 10))
     """
@@ -490,10 +483,8 @@ def required_square(**argument: Fraction) -> None:
 
 
 def required_rate(**argument: Fraction) -> None:
-    """Refuse a sampling rate q for which log q or log(1 - q) would lose digits.
+    """Refuse a rate q within 1e-100 of 0 or 1: log q or log(1 - q) would lose digits.
 
-    Raises:
-        ParameterError: closer than 1e-100 to 0 or to 1.
     Example:
         >>> required_rate(sampling_rate=Fraction(1, 100))
     """

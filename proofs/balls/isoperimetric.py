@@ -68,8 +68,7 @@ class Cell:
 def corners(lines: Iterable[Line]) -> list[Line]:
     """Return the corners (p, kappa(p)) of the least of the lines, from p = 0 to 1.
 
-    Raises:
-        RefusedError: kappa is not 0 at both ends, or not above 0 between them.
+    Refuse a kappa that is not 0 at both ends, or not above 0 between them.
     """
     kept: list[Line] = []
     for line in sorted(set(lines), key=lambda one: (one[0] - one[1], one[0])):

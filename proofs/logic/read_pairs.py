@@ -9,15 +9,10 @@ from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.fields import Fields
 from dpproof.proofs.core.pairs import Pair
 from dpproof.proofs.core.statements import CORE_LANGUAGE, Language, Reader, domain, made_of, rate
-from dpproof.proofs.pairs import gaussian_above_floor
+from dpproof.proofs.pairs import gaussian_above_floor, pair
 from dpproof.proofs.pairs.finite import FinitePair, RandomizedResponsePair
 from dpproof.proofs.pairs.gaussian_above_floor import FlooredGaussianPair, FoldedGaussianPair
-from dpproof.proofs.pairs.pair import (
-    DiscreteGaussianPair,
-    DiscreteLaplacePair,
-    LogisticPair,
-    ShuffledReportsPair,
-)
+from dpproof.proofs.pairs.pair import DiscreteGaussianPair, DiscreteLaplacePair, LogisticPair
 from dpproof.proofs.sampled.allocated import AllocatedGaussianPair
 from dpproof.proofs.sampled.count_laws import read_scheme
 from dpproof.proofs.sampled.counted_gaussians import RELATIONS, CountedGaussiansPair
@@ -79,7 +74,7 @@ KINDS: Final[dict[str, Reader[Pair]]] = {
         removal=Fields.flag,
     ),
     "shuffled-reports": made_of(
-        ShuffledReportsPair,
+        pair.ShuffledReportsPair,
         epsilon=Fields.positive,
         categories=_categories,
         records=Fields.whole,

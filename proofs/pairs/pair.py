@@ -153,11 +153,7 @@ class LossPair(Pair, ABC):
         return 0
 
     def terms(self) -> Terms:
-        """Return all losses, if the finite ones are listed.
-
-        Raises:
-            RefusedError: they are not.
-        """
+        """Return all losses if the finite ones are listed; refuse if they are not."""
         raise unlisted(self.describe())
 
     @abstractmethod

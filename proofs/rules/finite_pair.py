@@ -45,10 +45,8 @@ RatioBounds: TypeAlias = list[tuple[arb, arb]]
 def profile_bounds(step: Application) -> dict[str, Points]:
     """Return, for each different direction, pairs (log t, delta) by increasing t.
 
-    At t >= 1 delta bounds H_t of that direction, at t < 1 it bounds H_{1/t} of the other.
-
-    Raises:
-        RefusedError: a fact is about another product, is listed twice, or there is none.
+    At t >= 1 delta bounds H_t of that direction, at t < 1 it bounds H_{1/t} of the other. Refuse
+    a fact about another product, one that is listed twice, and none.
     """
     pairs, facts = split(step)
     required_facts([pairs], facts)
@@ -63,11 +61,7 @@ def required_facts(pairs: Sequence[Pairs], facts: Sequence[HockeyStick]) -> None
 
 
 def bounds_of(step: Application, pairs: Pairs, facts: Sequence[HockeyStick]) -> dict[str, Points]:
-    """Return the bounds of ``profile_bounds`` for some pairs, by those facts that are about them.
-
-    Raises:
-        RefusedError: a direction has none.
-    """
+    """Return ``profile_bounds`` of pairs by facts about them; refuse a direction without any."""
     ways = {"forward": (pairs.forward, pairs.backward)}
     if pairs.forward != pairs.backward:
         ways["backward"] = (pairs.backward, pairs.forward)

@@ -250,11 +250,7 @@ def _own_rho(pair: Pair, last: Fraction) -> arb:
 
 
 def _by_losses(pair: Pair, last: Fraction) -> arb:
-    """Return such a bound from the largest losses of a pair and of its swap.
-
-    Raises:
-        RefusedError: they have no bound.
-    """
+    """Return such a bound from the largest losses of a pair and its swap, if there are any."""
     pure = _largest_both_ways(pair)
     return (pure * (pure / 2).tanh()).min(ball(kinds.largest_of(pair)) / ball(last + 1))
 

@@ -53,8 +53,7 @@ class Recursion:
     def step(self, least: int) -> None:
         """Add one mechanism; end where the value is at most ``least`` above the one before.
 
-        Raises:
-            RefusedError: rounding hides that the bound is convex, or which chord is the largest.
+        Refuse if rounding hides that the bound is convex, or which chord is the largest.
         """
         one, cells = 1 << self.bits, self.cells
         level = self.values[-1]

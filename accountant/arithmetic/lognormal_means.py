@@ -238,10 +238,7 @@ class _Tilts:
 
 @lru_cache(maxsize=64)
 def _tilts(variance: float, count: int) -> _Tilts:
-    """Return the p at which c p + t log phi(p/t) - 2 log p is about least, by c.
-
-    Heuristic: every p is sound.
-    """
+    """Return p's, all sound, by the c at which c p + t log phi(p/t) - 2 log p is about least."""
     places, heights = _excess(variance, count)
     p = places[1::_EVERY]
     log = heights[1::_EVERY] - p

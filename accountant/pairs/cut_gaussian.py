@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 
@@ -283,16 +283,12 @@ class GaussianAboveFloor(ExactPair, ABC):
 
     mu_squared: Fraction
     reverse: bool
+    weight: ClassVar[int]  # what multiplies the Gaussian\'s density above the floor
 
     @property
     @abstractmethod
     def lowest(self) -> Fraction:
         """Return the floor f, at or above 0."""
-
-    @property
-    @abstractmethod
-    def weight(self) -> int:
-        """Return what multiplies the Gaussian's density above the floor."""
 
     @property
     @final
@@ -458,6 +454,7 @@ class FlooredGaussianPair(GaussianAboveFloor):
     mu_squared: Fraction  # exact, above 0
     floor: Fraction  # exact, at or above 0, nats
     reverse: bool = False  # whether P and Q are exchanged
+    weight: ClassVar[int] = 1  # above the floor the density is the Gaussian\'s
 
     def __post_init__(self) -> None:
         """Refuse parameters whose powers are not representable as floats."""
@@ -469,11 +466,6 @@ class FlooredGaussianPair(GaussianAboveFloor):
     def lowest(self) -> Fraction:
         """Return the floor."""
         return self.floor
-
-    @property
-    def weight(self) -> int:
-        """Return 1: above the floor the density is the Gaussian's."""
-        return 1
 
     def swapped(self) -> FlooredGaussianPair:
         """Return the pair in the other order."""
@@ -491,6 +483,7 @@ class FoldedGaussianPair(GaussianAboveFloor):
 
     mu_squared: Fraction  # exact, above 0
     reverse: bool = False  # whether P and Q are exchanged
+    weight: ClassVar[int] = 2  # both signs of N have the same loss
 
     def __post_init__(self) -> None:
         """Refuse a parameter whose powers are not representable as floats."""
@@ -500,11 +493,6 @@ class FoldedGaussianPair(GaussianAboveFloor):
     def lowest(self) -> Fraction:
         """Return mu^2/2, the loss at N = 0."""
         return self.mu_squared / 2
-
-    @property
-    def weight(self) -> int:
-        """Return 2: both signs of N have the same loss."""
-        return 2
 
     def swapped(self) -> FoldedGaussianPair:
         """Return the pair in the other order."""

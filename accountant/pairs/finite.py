@@ -259,10 +259,7 @@ class FinitePair(AtomicPair):
         return float(loss.max() + 1e-15 * (1 + np.abs(loss).max())) if loss.size else -math.inf
 
     def lattice(self, c: float) -> Lattice | None:
-        """Return the lattice of the losses, or None.
-
-        Two losses form a lattice, and so do r, 1 and 1/r; other lattices are not looked for.
-        """
+        """Return the lattice of two losses, or of r, 1 and 1/r; None, as others are not sought."""
         ratios = sorted({a / b for a, b in zip(self.p, self.q, strict=True) if a and b})
         atoms = self.atoms
         if len(ratios) == 2 or (len(ratios) == 3 and ratios[1] == 1 == ratios[0] * ratios[2]):

@@ -363,10 +363,7 @@ class LogisticShift(Reflected, pair_parts.CommonSupport, PureLoss, ABC):
         return Enclosure(top - bottom + 0j, 4 * enclosure.ELEMENTARY_ULPS * UNIT_ROUNDOFF * size)
 
     def _small(self, z: Complexes, half: float) -> Enclosure:
-        """Enclose K next to 0 as log1p of the ratio minus 1.
-
-        It is summed from sinh(z)/z - 1 = z^2/6 (1 + z^2/20 (1 + ...)).
-        """
+        """Enclose K next to 0 as log1p of the ratio less 1, by sinh(z)/z - 1 = z^2/6 (1 + ...)."""
         square = z * z
         difference = square - half * half  # = epsilon^2 s (s + 1)
         total, base = np.zeros(z.shape, dtype=complex), 0.0

@@ -118,10 +118,7 @@ class Pair(Readable, ABC):
         return [pair.cgf_along(points, line) for pair in pairs]
 
     def steer(self, c: Reals) -> tuple[Reals, Reals, Reals]:
-        """Approximate K, K' and K'' at increasing c > 0.
-
-        Heuristic: used to place a contour, part of no error bound.
-        """
+        """Approximate K, K' and K'' at growing c > 0. Heuristic: it is in no error bound."""
         value, slope, bend = differences(c, lambda s: [self.cgf(s)])[:, 0]
         return value, slope, bend
 
@@ -255,10 +252,7 @@ Power: TypeAlias = tuple[Pair, int]
 
 
 def differences(c: Reals, cgfs: Callable[[Complexes], list[Enclosure]]) -> Reals:
-    """Approximate K, K' and K'' at increasing c > 0 by differences, shape (3, pairs, n).
-
-    Heuristic: used to place a contour, part of no error bound.
-    """
+    """Approximate K, K', K'' at growing c > 0, (3, pairs, n). Heuristic: in no error bound."""
     step = 1e-3 * c
     each = cgfs(np.concatenate([c - step, c, c + step]) + 0j)
     left, value, right = np.split(np.stack([one.value.real for one in each]).astype(float), 3, 1)
@@ -447,10 +441,7 @@ def dirichlet_deficit(angle: Reals, steps: Reals) -> Reals:
 def exponential_layers(
     rate: float, half: float | Reals, log_scale: float | Reals
 ) -> tuple[Reals, Reals]:
-    """Return layers of the density e^{log_scale + rate l} on [-half, half], rate > 0.
-
-    A row for each half and scale, if these are arrays.
-    """
+    """Return layers of e^{log_scale + rate l} on [-half, half], rate > 0; a row for each half."""
     edges = np.linspace(-half, half, 65, axis=-1)
     with np.errstate(under="ignore", over="ignore"):
         heights = np.exp(

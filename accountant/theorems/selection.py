@@ -227,10 +227,7 @@ def _bounds(
 
 
 def _log_rate_up(runs: PoissonRuns, exponent: float) -> float:
-    """Return log(e^-m + m e^exponent), m the rate, rounded up.
-
-    It is computed as log(1 + (m - 1 + e^-m) + m (e^exponent - 1)).
-    """
+    """Return log(e^-m + m e^x) up, m the rate: log(1 + (m - 1 + e^-m) + m (e^x - 1))."""
     if exponent <= law.FARTHEST:
         more = math.expm1(runs.log_mean_up) + runs.mean * math.expm1(exponent)
         return raised_up(math.log1p(more), 4 * LOG_ERROR)

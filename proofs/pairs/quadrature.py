@@ -75,6 +75,8 @@ class Quadrature:
     integrand: Integrand
     nodes: Line
     tail: Line
+    infinite: ClassVar[arb] = arb(0)  # mixtures of Gaussians have full support
+    top: ClassVar[Fraction | None] = None  # the bound falls for ever
 
     def along(self, c: Fraction, step: arb, count: int) -> list[acb]:
         """Return every sum at once: with k = n a + b, e^{i k x} is e^{i n a x} e^{i b x}."""
@@ -90,16 +92,6 @@ class Quadrature:
         sums = large * small
         moments = [sums[k // n, k % n] + error for k in range(count)]
         return [moment.conjugate() for moment in moments] if self.integrand.mirrored else moments
-
-    @property
-    def infinite(self) -> arb:
-        """Return 0: mixtures of Gaussians have full support."""
-        return arb(0)
-
-    @property
-    def top(self) -> Fraction | None:
-        """Return None: the bound falls for ever."""
-        return None
 
     def ceiling(self, c: Fraction, y: arb, top: Fraction | None) -> arb:  # noqa: ARG002  # any
         """Return the sum of the terms' absolute values, which fall as y grows."""

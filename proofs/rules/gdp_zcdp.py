@@ -143,10 +143,7 @@ def _by_parts(product: Product, parts: tuple[Fraction, ...], squared: Fraction) 
 
 
 def _own_squared(pair: Pair) -> Fraction | None:
-    """Return the mu^2 between the farthest Gaussians of a pair, None if it has none.
-
-    Which of them are drawn may be revealed.
-    """
+    """Return mu^2 of a pair's farthest Gaussians, which may be revealed; None if it has none."""
     if isinstance(pair, GaussianPair | core_pairs.SubsampledGaussianPair):
         return pair.mu_squared
     if isinstance(pair, OppositeGaussiansPair):

@@ -424,10 +424,7 @@ def divergence(masses: Masses, span: Fraction, epsilon: arb) -> arb:
 
 
 def _largest(pair: Pair) -> LargestOfGaussiansPair:
-    """Return the pair as largest normal variables, which it dominates.
-
-    A Gaussian pair is one variable, of mean mu or 0.
-    """
+    """Return the largest normal variables that a pair dominates, of a Gaussian pair one alone."""
     if isinstance(pair, AllocatedGaussianPair):
         return pair.coordinate
     if isinstance(pair, GaussianPair):

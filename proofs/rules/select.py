@@ -341,10 +341,7 @@ class EndsBound:
     ends: list[End]
 
     def at(self, ratios: list[Fraction]) -> dict[Fraction, Fraction]:
-        """Return the bound at each ratio; ratios grow.
-
-        Each term counts up to the last ratio at which it is not certainly below 0.
-        """
+        """Return the bound at growing ratios, each term while it is not certainly below 0."""
         fine = BITS + FINER
         floors = [(t.numerator << BITS) // t.denominator for t in ratios]
         gains, costs = [0] * (len(floors) + 1), [0] * (len(floors) + 1)

@@ -426,7 +426,8 @@ def post_process(guarantee: N, *, description: str) -> N:
         True
     """
     text = _described(guarantee, description, "a few words on what is computed")
-    return _kept(guarantee, post_process, f"after {text}", assumed.OUTPUTS_ALONE, text)
+    same: N = _kept(guarantee, post_process, f"after {text}", assumed.OUTPUTS_ALONE, text)
+    return same
 
 
 @theorem(
@@ -457,7 +458,8 @@ def map_records(guarantee: N, *, description: str) -> N:
     """
     text = _described(guarantee, description, "a few words on what the map is")
     said = f"on records mapped by {text}"
-    return _kept(guarantee, map_records, said, assumed.MAPPED_ALONE, text)
+    same: N = _kept(guarantee, map_records, said, assumed.MAPPED_ALONE, text)
+    return same
 
 
 def _kept(

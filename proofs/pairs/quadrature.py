@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from math import isqrt
+from typing import ClassVar
 
 from flint import acb, acb_mat, arb
 

@@ -71,10 +71,7 @@ class Bound(Readable):
 
     @property
     def relative_width(self) -> float:
-        """Return the width over the larger end in absolute value; 0 for a point.
-
-        It is infinite where an end is infinite.
-        """
+        """Return the width over the larger absolute end: 0 for a point, inf for an infinite end."""
         if self.lower == self.upper:
             return 0.0
         if math.isinf(self.width):

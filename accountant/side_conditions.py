@@ -6,7 +6,6 @@ and the checker says the same in its own words; tests/docs/test_side_conditions.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Final, final
 
@@ -22,11 +21,6 @@ class SideCondition:
     def __call__(self, **values: object) -> str:
         """Return the clause with the values of one application."""
         return self.text.format(**values)
-
-    def is_said_by(self, assumption: str) -> bool:
-        """Return whether an assumption is this condition, for any values."""
-        parts = re.split(r"\{\w+\}", self.text)
-        return re.fullmatch(".+".join(map(re.escape, parts)), assumption) is not None
 
 
 FIXED: Final = SideCondition(

@@ -126,11 +126,7 @@ def turn_work(size: int, runs: int, nodes: int) -> int:
 
 
 def atoms(parts: Iterable[tuple[int, int]]) -> int:
-    """Count the terms of a product of powers of sums; return 0 if one has none, or for too many.
-
-    Args:
-        parts: of each sum how many terms it has, and the power.
-    """
+    """Count the terms of a product of powers of sums, by their terms and powers; 0: too many."""
     listed = list(parts)
     short = all(0 < terms <= MAX_ATOMS for terms, _ in listed)
     if not short or sum(count for _, count in listed) > MAX_PARTS:

@@ -10,18 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import (
-    Any,
-    ClassVar,
-    Final,
-    Generic,
-    Never,
-    SupportsIndex,
-    TypeVar,
-    cast,
-    final,
-    overload,
-)
+from typing import Any, ClassVar, Final, Generic, Never, TypeVar, cast, final, overload
 
 import numpy as np
 
@@ -194,7 +183,7 @@ class Undivided(ABC, Generic[R]):  # a subclass says what is spent
         return self._relation
 
     @final
-    def __reduce_ex__(self, _: SupportsIndex) -> Never:
+    def __reduce_ex__(self, _: object) -> Never:
         """Refuse ``copy.copy``, ``copy.deepcopy`` and ``pickle``."""
         raise errors.NotShared(f"this {type(self).__name__} is not copied or pickled: {_INSTEAD}")
 

@@ -71,12 +71,8 @@ _COLUMNS: Final = 16  # Terms of phi that are added up first. Heuristic: roundin
 def mean_shortfall(variance: float, count: int, log_c: Reals) -> tuple[Reals, Reals]:
     """Bound E(c - M)_+ for c < 1, and E(M - c)_+ = E(c - M)_+ - (c - 1) from c = 1 on.
 
-    Args:
-        variance: of log Y, above 0, exact.
-        count: the number of variables, from 2.
-        log_c: shape (n,), log c.
-    Returns:
-        Lower and upper ends; 0, and c or 1, rounded, where nothing better is computed.
+    ``variance``, exact and above 0, is that of log Y, ``count`` the number of variables, from 2,
+    and ``log_c`` of shape (n,). The ends are 0, and c or 1, where nothing better is computed.
     """
     c, beyond = np.exp(log_c), np.expm1(log_c)
     lower, upper = np.zeros(c.shape), np.minimum(c, 1.0)
@@ -183,15 +179,10 @@ def _log_transform(
 ) -> enclosure.Enclosure:
     """Enclose log phi(w), up to turns, or log phi(w) + w, at w = size e^{i angle}.
 
-    The radius is infinite near zeros. Where phi is near 1, phi - 1 + w is summed, so that of
-    log phi + w little is lost. Proof: proofs/theory/allocation.md, section 3.
-
-    Args:
-        a: standard deviation of log Y.
-        size: shape (n,), at or above 0.
-        angle: shape (n,), from 0 to 3 pi/4.
-        ulps: what w may err by, u, relative, up to 100. The radius covers it.
-        centred: whether w is added.
+    ``a`` is the standard deviation of log Y, sizes are at or above 0, angles from 0 to 3 pi/4, and
+    ``centred`` whether w is added. The radius covers an error of ``ulps`` u in w, relative, up to
+    100, and is infinite near zeros. Where phi is near 1, phi - 1 + w is summed, so that little of
+    log phi + w is lost. Proof: proofs/theory/allocation.md, section 3.
     """
     strip = min(_STRIP, _STRIP / a)
     most = _STRIP - a * strip  # angle of w Y on the line
@@ -278,10 +269,7 @@ class _Tilts:
 
 @lru_cache(maxsize=64)
 def _tilts(variance: float, count: int) -> _Tilts:
-    """Return the p at which c p + t log phi(p/t) - 2 log p is about least, by c.
-
-    Heuristic: every p is sound.
-    """
+    """Return p's, all sound, by the c at which c p + t log phi(p/t) - 2 log p is about least."""
     places, heights = _excess(variance, count)
     p = places[1::_EVERY]
     log = heights[1::_EVERY] - p
@@ -309,13 +297,9 @@ class _Nodes:
     variance: float  # of a normal variable of mean 1, whose sum is left out; or 0
 
     def shortfall(self, c: Reals, beyond: Reals) -> tuple[Reals, Reals]:
-        """Return E(c - M)_+, or E(M - c)_+ from 1 on, and how much it errs by.
+        """Return E(c - M)_+, or E(M - c)_+ from 1 on, and how much it errs; ``beyond`` is c - 1.
 
         Rounds: e^{ux} errs by e^s - 1 at most, relative, s = 64 u |ux|, which is convex in |x|.
-
-        Args:
-            c: of these nodes.
-            beyond: c - 1.
         """
         x = beyond if self.shift else c
         turn, reach = np.multiply.outer(x, self.u.imag), float(np.abs(x).max()) + 1e-300
@@ -349,7 +333,8 @@ def _nodes(variance: float, count: int, place: int, most: int) -> _Nodes | None:
     tilts = _tilts(variance, count)
     p, low = float(tilts.p[place]), float(tilts.ends[place])
     log_real = float(_excess_above(variance, count, tilts.p[place : place + 1])[0]) - p
-    line = _Line(variance, count, p, low, _highest(tilts, place), log_real)
+    high = float(tilts.ends[place - 1]) if place else _LARGEST_C  # the largest c of this p
+    line = _Line(variance, count, p, low, high, log_real)
     upright = line.upright()
     if upright is not None and upright.terms <= _SHORT:
         return line.nodes(upright)
@@ -362,11 +347,6 @@ def _nodes(variance: float, count: int, place: int, most: int) -> _Nodes | None:
     if upright is not None and upright.terms <= best.terms:
         return line.nodes(upright)
     return line.nodes(best) if best.terms <= most else None
-
-
-def _highest(tilts: _Tilts, place: int) -> float:
-    """Return the largest c of one p."""
-    return float(tilts.ends[place - 1]) if place else _LARGEST_C
 
 
 @final

@@ -278,10 +278,7 @@ class TradeOff(dominating_pair.FaithfulPairGuarantee[R]):
 
 
 def _curve(points: Points) -> Points:
-    """Return the vertices of the curve up to the first 0.
-
-    Refuse points that make no trade-off curve.
-    """
+    """Return the vertices up to the first 0; refuse points that make no trade-off curve."""
     if points[0][0] != 0 or points[-1][1] != 0:
         raise ParameterError(
             "points", points, "from type_i_error = 0 to type_ii_error = 0", "add the end points"

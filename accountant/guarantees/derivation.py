@@ -115,10 +115,7 @@ def theorem(
     pointwise: bool = False,
     written: str = "plain",
 ) -> Callable[[F], F]:
-    """Declare the theorem by which a function concludes.
-
-    By default it is applied again by calling that function, with the parameters that it takes.
-    """
+    """Declare the theorem by which a function concludes; calling the function applies it again."""
 
     def declare(function: F) -> F:
         how = None if again is None else partial(again, function)

@@ -264,10 +264,7 @@ class Guarantee(Readable, ABC, Generic[R]):
     @final
     @within_floats
     def advantage(self) -> Bound:
-        """Return the largest total variation distance.
-
-        An attacker's accuracy is at most (1 + it)/2.
-        """
+        """Return the largest total variation; an attacker's accuracy is at most (1 + it)/2."""
         return self._marked(self._delta_at(0.0))
 
     @final

@@ -266,10 +266,7 @@ class RenyiGuarantee(Guarantee[R], ABC):
         return question(Product.of(GaussianPair(mu_squared=2 * rho))).lower
 
     def _least(self, terms: Callable[[Reals, Reals], Reals]) -> float:
-        """Return the smallest term over the orders, refined around the best.
-
-        Every order is valid.
-        """
+        """Return the smallest term over the orders, all of them valid, refined around the best."""
         orders = self._trial_orders()
         least = math.inf
         for _ in range(_REFINEMENTS):
@@ -358,10 +355,7 @@ class RDP(RenyiGuarantee[R]):
         return f"RDP at {len(self.points)} orders from {low} to {high}"
 
     def divergence_up(self, order: Fraction) -> Fraction | None:
-        """Return the bound at an order, exact at the points, interpolated between them.
-
-        It returns None above the largest order.
-        """
+        """Return the bound at an order, exact at points, between them interpolated; else None."""
         position = bisect.bisect_left(self.points, order, key=lambda point: point[0])
         if position == len(self.points):
             return None
@@ -432,10 +426,7 @@ def listed_curve(guarantee: RenyiGuarantee[R]) -> dict[Fraction, Fraction]:
 
 
 def shared_orders(parts: Sequence[Guarantee[R]]) -> Sequence[Fraction]:
-    """Return every order that some part lists and at which all parts are known.
-
-    It returns a fixed list if no part lists orders.
-    """
+    """Return every listed order at which all parts are known, or a fixed list if none is listed."""
     listed = [part for part in parts if isinstance(part, RDP)]
     if not listed:
         return DEFAULT_ORDERS

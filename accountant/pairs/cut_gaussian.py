@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 
@@ -210,15 +210,10 @@ def cut(
 ) -> Product:
     """Return a product with large losses set aside, if rarely subsampled Gaussians are all of it.
 
-    It is the product itself otherwise, and unless rare losses are asked about also if one step may
-    lose more than a few standard deviations of the loss of all, or steps of several noises do.
-    Heuristic: the choice is between two valid brackets.
-
-    Args:
-        product: what is asked about.
-        delta: at which epsilon is asked for; None estimates that of an epsilon.
-        epsilon: at which delta is asked for.
-        rare: whether steps may lose more than typical ones.
+    It is the product itself otherwise, and unless ``rare`` losses are asked about also if one step
+    may lose more than a few standard deviations of the loss of all, or steps of several noises do.
+    Asked is epsilon at a delta, or delta at an epsilon; without a delta that of the epsilon is
+    estimated. Heuristic: the choice is between two valid brackets.
     """
     pairs = [one.pair for one in product.factors if isinstance(one.pair, SubsampledGaussianPair)]
     if not pairs or len(pairs) < len(product.factors) or (len(pairs) > 1 and not rare):
@@ -259,13 +254,8 @@ def _largest_alone(
 ) -> tuple[float, list[float]]:
     """Estimate delta from one step's loss and normal ones of the others; return where it is alone.
 
-    Heuristic. The second is where one step of each noise has a loss of epsilon.
-
-    Args:
-        counts: shape (n,), of steps of each noise.
-        mu: of each.
-        log_q: of each.
-        at: epsilon, and the standard deviation of the typical losses of all.
+    Heuristic. The second is where one step of each noise, which has a count, a mu and a log q, has
+    a loss of epsilon; ``at`` is epsilon, and the standard deviation of the typical losses of all.
     """
     (epsilon, spread), rate = at, np.exp(np.array(log_q))
     loss = np.linspace(0.0, min(epsilon, 600.0), 65)[:, None]
@@ -293,16 +283,12 @@ class GaussianAboveFloor(ExactPair, ABC):
 
     mu_squared: Fraction
     reverse: bool
+    weight: ClassVar[int]  # what multiplies the Gaussian\'s density above the floor
 
     @property
     @abstractmethod
     def lowest(self) -> Fraction:
         """Return the floor f, at or above 0."""
-
-    @property
-    @abstractmethod
-    def weight(self) -> int:
-        """Return what multiplies the Gaussian's density above the floor."""
 
     @property
     @final
@@ -468,6 +454,7 @@ class FlooredGaussianPair(GaussianAboveFloor):
     mu_squared: Fraction  # exact, above 0
     floor: Fraction  # exact, at or above 0, nats
     reverse: bool = False  # whether P and Q are exchanged
+    weight: ClassVar[int] = 1  # above the floor the density is the Gaussian\'s
 
     def __post_init__(self) -> None:
         """Refuse parameters whose powers are not representable as floats."""
@@ -479,11 +466,6 @@ class FlooredGaussianPair(GaussianAboveFloor):
     def lowest(self) -> Fraction:
         """Return the floor."""
         return self.floor
-
-    @property
-    def weight(self) -> int:
-        """Return 1: above the floor the density is the Gaussian's."""
-        return 1
 
     def swapped(self) -> FlooredGaussianPair:
         """Return the pair in the other order."""
@@ -501,6 +483,7 @@ class FoldedGaussianPair(GaussianAboveFloor):
 
     mu_squared: Fraction  # exact, above 0
     reverse: bool = False  # whether P and Q are exchanged
+    weight: ClassVar[int] = 2  # both signs of N have the same loss
 
     def __post_init__(self) -> None:
         """Refuse a parameter whose powers are not representable as floats."""
@@ -510,11 +493,6 @@ class FoldedGaussianPair(GaussianAboveFloor):
     def lowest(self) -> Fraction:
         """Return mu^2/2, the loss at N = 0."""
         return self.mu_squared / 2
-
-    @property
-    def weight(self) -> int:
-        """Return 2: both signs of N have the same loss."""
-        return 2
 
     def swapped(self) -> FoldedGaussianPair:
         """Return the pair in the other order."""

@@ -104,10 +104,7 @@ class AtomicPair(ExactPair, ABC):
         return Smoothness(atoms=(float(p), float(q), float(apart[second])))
 
     def _bounded_loss(self) -> float:
-        """Return the largest absolute loss, rounded up.
-
-        It is +inf if P or Q has an outcome that the other law misses.
-        """
+        """Return the largest absolute loss, rounded up; +inf if P and Q differ in outcomes."""
         if self.atoms.infinite_mass or self.atoms.missing_mass:
             return math.inf
         largest = float(np.abs(self.atoms.loss).max(initial=0.0))
@@ -117,10 +114,7 @@ class AtomicPair(ExactPair, ABC):
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class ListedPair(AtomicPair):
-    """A pair with finitely many outcomes, whose losses lie anywhere.
-
-    Compared by identity, as it carries arrays.
-    """
+    """A pair with finitely many outcomes of any losses; arrays are compared by identity."""
 
     table: Atoms  # masses and losses
 
@@ -149,10 +143,7 @@ class ListedPair(AtomicPair):
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class LatticePair(AtomicPair):
-    """A pair with finitely many outcomes, whose losses are ``offset + index * span``.
-
-    Compared by identity, as it carries arrays.
-    """
+    """A pair of finitely many losses ``offset + index * span``; arrays are compared by identity."""
 
     table: Atoms  # masses and losses
     index: Reals  # shape (n,), integers, increasing
@@ -268,10 +259,7 @@ class FinitePair(AtomicPair):
         return float(loss.max() + 1e-15 * (1 + np.abs(loss).max())) if loss.size else -math.inf
 
     def lattice(self, c: float) -> Lattice | None:
-        """Return the lattice of the losses, or None.
-
-        Two losses form a lattice, and so do r, 1 and 1/r; other lattices are not looked for.
-        """
+        """Return the lattice of two losses, or of r, 1 and 1/r; None, as others are not sought."""
         ratios = sorted({a / b for a, b in zip(self.p, self.q, strict=True) if a and b})
         atoms = self.atoms
         if len(ratios) == 2 or (len(ratios) == 3 and ratios[1] == 1 == ratios[0] * ratios[2]):
@@ -293,10 +281,7 @@ class FinitePair(AtomicPair):
 
 
 def _merged_adjacency(atoms: Atoms, span: float, offset: float, c: float) -> float:
-    """Return a lower bound of the adjacency of at most three lattice points.
-
-    Outcomes of equal loss are merged.
-    """
+    """Return a lower bound of the adjacency of three lattice points or fewer, equal ones merged."""
     index = np.rint((atoms.loss - offset) / span)
     exponent = atoms.log_p + c * atoms.loss
     weight = np.exp(exponent - exponent.max())
@@ -340,10 +325,7 @@ def nearest_mass(mass: Fraction | Decimal) -> float:
 
 @lru_cache(maxsize=256)
 def _atoms(pair: FinitePair) -> Atoms:
-    """Return the pair's atoms as logs of masses.
-
-    Raises NotCertified if P and Q differ by less than floats can represent.
-    """
+    """Return the atoms as logs of masses; refuse P and Q that differ by too little for floats."""
     both = [(a, b) for a, b in zip(pair.p, pair.q, strict=True) if a and b]
     only_p = sum((a for a, b in zip(pair.p, pair.q, strict=True) if not b), Fraction(0))
     only_q = sum((b for a, b in zip(pair.p, pair.q, strict=True) if not a), Fraction(0))
@@ -446,18 +428,13 @@ def skellam_pair(*, variance: Fraction, shift: int) -> FinitePair:
             break
     if len(points) > _OUTCOMES:
         points = _split(points, _losses(variance, shift))
-    pair = _pair(points)
+    pair = pair_above_points((Fraction(q, _UNIT), Fraction(p, _UNIT)) for q, p in points)
     if pair.infinite_mass > _TOO_MUCH:
         raise NotCertified(
             f"a Skellam law of variance {float(variance):.6g} moved by {shift} has losses beyond "
             "those that are tabulated, up to about 60; use more noise"
         )
     return pair
-
-
-def _pair(points: set[tuple[int, int]]) -> FinitePair:
-    """Return the pair of the hull of some points, given in units."""
-    return pair_above_points((Fraction(q, _UNIT), Fraction(p, _UNIT)) for q, p in points)
 
 
 def _upper_tails(masses: SkellamMasses) -> list[tuple[int, int]]:

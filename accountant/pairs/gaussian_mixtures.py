@@ -49,10 +49,7 @@ def log_unsampled(sampling_rate: Fraction) -> float:
 
 
 def _outward(base: Profile, argument: Reals, slack: Reals) -> tuple[Reals, Reals]:
-    """Return ends valid for every argument within the slack.
-
-    Both are evaluated in one call, as they share the work.
-    """
+    """Return ends valid for every argument within the slack, by one call as they share work."""
     ends = base(np.concatenate([argument + slack, argument - slack]))
     return ends[0][: argument.size], ends[1][argument.size :]
 
@@ -216,11 +213,7 @@ class Line:
 
 
 def choose_rule(mixtures: Mixtures, alpha: Complexes) -> TrapezoidRules:
-    """Choose lines, steps and ranges so that truncation is far below rounding.
-
-    Raises:
-        NotCertified: too many nodes are needed.
-    """
+    """Choose lines, steps, ranges so that truncation is far below rounding; refuse many nodes."""
     real = alpha.real
     ends = float(real.min()), float(real.max())
     powers = Powers(*ends, float(np.abs(alpha).max()), float(alpha.imag.max()))
@@ -238,10 +231,9 @@ def choose_rule(mixtures: Mixtures, alpha: Complexes) -> TrapezoidRules:
 
 
 def choose_lines(mixtures: Mixtures, powers: Iterable[Powers]) -> list[Line]:
-    """Choose the line, step and range of each mixture for its own powers.
+    """Choose each mixture's line, step and range for its own powers.
 
-    Raises:
-        NotCertified: a range would be so far out that floats do not tell what is right of there.
+    It raises NotCertified for a range so far out that floats do not tell what is right of there.
     """
     parameters = mixtures.mu.tolist(), mixtures.q.tolist(), mixtures.log_unsampled.tolist()
     lines = []
@@ -272,10 +264,7 @@ def rules_on(lines: Sequence[Line], dtype: np.dtype[Any]) -> TrapezoidRules:
 
 @lru_cache(maxsize=1 << 14)  # of the moments at one point, which several questions share
 def _line(mu: float, q: float, log_unsampled: float, powers: Powers) -> Line:
-    """Choose the strip whose bound allows the largest step.
-
-    It lies about the real line or right above it.
-    """
+    """Choose the strip, about the real line or right above it, that allows the largest step."""
     log_q, order = math.log(q), max(-powers.low, 0.0)
     wanted = _DIGITS - 2.0 * log_q - log_size(mu, log_q, powers.low)
     norm = _log_norm(mu, q, log_unsampled, powers)
@@ -468,10 +457,7 @@ class GaussianMixtures:
 
     @property
     def harder(self) -> Reals:
-        """Return the factor by which the logs err more than at small rates.
-
-        The logs are log(1 + u) and log(1 + u) - u.
-        """
+        """Return by what factor log(1 + u) and log(1 + u) - u err more than at small rates."""
         return np.where(self.q > _OFTEN, 9.0, 1.0)
 
     def slip(self, rule: TrapezoidRules, growth: Numbers) -> Reals:
@@ -506,10 +492,7 @@ class GaussianMixtures:
         return np.where(large, weighted, weights * bend), digits + np.where(large, more, 0.0)
 
     def plain(self, alpha: Complexes, rule: TrapezoidRules, growth: Numbers) -> enclosure.Enclosure:
-        """Enclose log M, shape (p, n), by the sum itself, from log(1 + u) at the nodes.
-
-        This sum loses no digits if M is not close to 1.
-        """
+        """Enclose log M, shape (p, n), by the sum itself: digits are lost where M is near 1."""
         steady = 8.0 * np.abs(rule.log_weights) + 16 * ELEMENTARY_ULPS
         steady += 2 * elementary.summation_ulps(rule.z.shape[1])
         moving = 8.0 * np.abs(growth) + self.slip(rule, growth)

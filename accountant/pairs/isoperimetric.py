@@ -155,11 +155,7 @@ class Isoperimetric:
 
 
 def isoperimetric(lines: Iterable[Line]) -> Isoperimetric:
-    """Return the least of the lines, at 80 digits.
-
-    Args:
-        lines: two at least, one of them 0 at 0 and above 0 at 1, one the other way round.
-    """
+    """Return the least of the lines at 80 digits: one is 0 at 0 alone, and one is 0 at 1 alone."""
     corners = _corners(list(lines))
     with localcontext(Context(prec=DIGITS)):
         at, height = (tuple(_decimal(c[k]) for c in corners) for k in (0, 1))
@@ -180,13 +176,10 @@ def isoperimetric(lines: Iterable[Line]) -> Isoperimetric:
 def finite_pair_above(
     curves: Sequence[Isoperimetric], missed: Fraction = Fraction(0)
 ) -> FinitePair:
-    """Return a finite pair that dominates the pair of each curve.
+    """Return a finite pair above the profile H of each curve.
 
-    Args:
-        curves: whose profiles H it is above.
-        missed: by how much more than F(x + 1), and how much less than F(x), the mass of an event
-            may get: then the profiles are H_t + missed min(1, t).
-
+    With ``missed``, the mass of an event may be by so much more than F(x + 1), and by so much less
+    than F(x): then the profiles are H_t + missed min(1, t).
 
     Raises:
         ParameterError: the largest loss is above 16 nats, or below 10^-9.
@@ -208,7 +201,11 @@ def finite_pair_above(
         lines.append((last, last))
     lost = [math.ceil(missed * min(slope, _GRID)) for _, slope in lines]
     lines = [(start - less, slope) for (start, slope), less in zip(lines, lost, strict=True)]
-    return _walked(_polygon(lines))
+    edges = list(pairwise(_polygon(lines)))
+    return FinitePair(
+        p=tuple(Fraction(high - low, _GRID) for (_, high), (_, low) in edges),
+        q=tuple(Fraction(right - left, _GRID) for (left, _), (right, _) in edges),
+    )
 
 
 def _ratios(
@@ -320,15 +317,6 @@ def _mass(at: tuple[int, int]) -> int:
 def _height(line: tuple[int, int], at: tuple[int, int]) -> int:
     """Return what a tangent has at a mass, in steps, rounded down."""
     return (line[0] * at[1] - line[1] * at[0]) // at[1]
-
-
-def _walked(corners: list[tuple[int, int]]) -> FinitePair:
-    """Return the pair whose trade-off is the polygon: an outcome for each of its edges."""
-    edges = list(pairwise(corners))
-    return FinitePair(
-        p=tuple(Fraction(high - low, _GRID) for (_, high), (_, low) in edges),
-        q=tuple(Fraction(right - left, _GRID) for (left, _), (right, _) in edges),
-    )
 
 
 def _steps(value: Decimal) -> int:

@@ -306,10 +306,7 @@ class DiscreteLaplacePair(Reflected, pair_parts.CommonSupport, AtomicPair):
         return float(self.shift / self.scale) * (1 + 2e-16)
 
     def lattice(self, c: float) -> Lattice:
-        """Return the lattice of span 2/scale that starts at -shift/scale.
-
-        For a shift of 1 it has only these two losses.
-        """
+        """Return the lattice from -shift/scale by 2/scale: two losses alone for a shift of 1."""
         atoms = self.atoms
         offset, span = -float(self.shift / self.scale), float(2 / self.scale)
         return Lattice(offset, span, atoms.adjacency(np.rint((atoms.loss - offset) / span), c))
@@ -353,10 +350,7 @@ class LogisticShift(Reflected, pair_parts.CommonSupport, PureLoss, ABC):
     epsilon: Fraction
 
     def cgf(self, s: Complexes) -> Enclosure:
-        """Enclose K.
-
-        It is the log of the ratio of sinh(z)/z at z = (s + 1/2) epsilon and at epsilon/2.
-        """
+        """Enclose K, the log of sinh(z)/z at z = (s + 1/2) epsilon over that at epsilon/2."""
         e = float(self.epsilon)
         z = (s + 0.5) * e
         if float(np.abs(z).max()) <= _SMALL:
@@ -369,10 +363,7 @@ class LogisticShift(Reflected, pair_parts.CommonSupport, PureLoss, ABC):
         return Enclosure(top - bottom + 0j, 4 * enclosure.ELEMENTARY_ULPS * UNIT_ROUNDOFF * size)
 
     def _small(self, z: Complexes, half: float) -> Enclosure:
-        """Enclose K next to 0 as log1p of the ratio minus 1.
-
-        It is summed from sinh(z)/z - 1 = z^2/6 (1 + z^2/20 (1 + ...)).
-        """
+        """Enclose K next to 0 as log1p of the ratio less 1, by sinh(z)/z - 1 = z^2/6 (1 + ...)."""
         square = z * z
         difference = square - half * half  # = epsilon^2 s (s + 1)
         total, base = np.zeros(z.shape, dtype=complex), 0.0
@@ -389,10 +380,7 @@ class LogisticShift(Reflected, pair_parts.CommonSupport, PureLoss, ABC):
         return elementary.log1p_enclosure(excess, 16 * UNIT_ROUNDOFF * size)
 
     def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
-        """Enclose the profile, (sqrt(a) - sqrt(t))^2 / (a - 1) on [1/a, a], t = e^eps.
-
-        It is 0 above and 1 - t below.
-        """
+        """Enclose (sqrt(a) - sqrt(t))^2 / (a - 1) on [1/a, a], t = e^eps; 0 above, 1 - t below."""
         e = float(self.epsilon)
         inside = np.clip(epsilon, -e, e)
         # (1 - e^{(eps-e)/2})^2 / (1 - e^{-e})

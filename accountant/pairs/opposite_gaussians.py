@@ -10,19 +10,9 @@ from typing import final
 
 import numpy as np
 
-from dpproof.accountant.arithmetic import elementary, normal_distribution
+from dpproof.accountant.arithmetic import elementary, enclosure, normal_distribution
 from dpproof.accountant.arithmetic.elementary import exponential_sums, log_sum, summation_ulps
-from dpproof.accountant.arithmetic.enclosure import (
-    ELEMENTARY_ULPS,
-    UNIT_ROUNDOFF,
-    Complexes,
-    Enclosure,
-    Reals,
-    distinct,
-    from_swapped,
-    joined,
-    rounded_short,
-)
+from dpproof.accountant.arithmetic.enclosure import UNIT_ROUNDOFF, Complexes, Enclosure, Reals
 from dpproof.accountant.bound import Bound
 from dpproof.accountant.errors import TOO_LITTLE_NOISE, NotCertified
 from dpproof.accountant.pairs import pair as pair_parts
@@ -30,7 +20,7 @@ from dpproof.accountant.pairs.gaussian_mixtures import log_unsampled
 from dpproof.accountant.pairs.pair import CommonSupport, ExactPair, Reflected, Smoothness, layers
 
 # The error of an elementary function. Soundness depends on it.
-_ULP = ELEMENTARY_ULPS * UNIT_ROUNDOFF
+_ULP = enclosure.ELEMENTARY_ULPS * UNIT_ROUNDOFF
 _HUGE = 1e140  # An epsilon beyond which delta is 0 in every digit. Error bounds depend on it.
 _MILLS = math.sqrt(math.pi / 2)  # The factor between erfcx and the Mills ratio.
 
@@ -60,7 +50,7 @@ def opposite_profile(mu: float, sampling_rate: Fraction, epsilon: Reals) -> tupl
     moved = 2.0 * away * (1.0 + 2.0 * mu + np.abs(before))
     margin = (rounded + moved) * (first + rest) + 4.0 * away * density + 1e-320
     lower, upper = np.maximum(value - margin, 0.0), value + margin
-    below = from_swapped(lower, upper, -size)
+    below = enclosure.from_swapped(lower, upper, -size)
     return np.where(epsilon < 0, below[0], lower), np.where(epsilon < 0, below[1], upper)
 
 
@@ -169,11 +159,7 @@ class _Mixture:
 def choose_opposite_rule(
     mu: float, log_q: float, log_unsampled: float, s: Complexes
 ) -> OppositeRule:
-    """Choose the step and the ends so that truncation is far below rounding.
-
-    Raises:
-        NotCertified: too many nodes are needed.
-    """
+    """Choose step and ends so that truncation is far below rounding; refuse too many nodes."""
     one = _Mixture(
         mu,
         log_q,
@@ -186,9 +172,9 @@ def choose_opposite_rule(
     wanted -= log_size(mu, log_q, float(s.real.min()))
     step = half = edge = 0.0
     for scale, widest in _STRIPS:
-        strip = rounded_short(min(scale / mu, widest))
+        strip = enclosure.rounded_short(min(scale / mu, widest))
         log_edge = one.log_edge(strip)
-        wide = rounded_short(2 * math.pi * strip / max(log_edge + wanted, 1.0))
+        wide = enclosure.rounded_short(2 * math.pi * strip / max(log_edge + wanted, 1.0))
         if wide > step:
             step, half, edge = wide, strip, log_edge
     left = one.mu + 1.0 + math.sqrt(2.0 * max(wanted, 8.0))
@@ -362,10 +348,7 @@ class OppositeGaussiansPair(Reflected, CommonSupport, ExactPair):
             return _UNREACHABLE
 
     def cgf(self, s: Complexes) -> Enclosure:
-        """Enclose K, the log of an expectation, by the trapezoid rule.
-
-        At most 2^23 terms are evaluated at once.
-        """
+        """Enclose K by the trapezoid rule, with at most 2^23 terms at once."""
         mixtures = _mixtures(self)
         if s.size > 1 and mixtures.spread_out(s):
             return self._halved(s)
@@ -376,7 +359,7 @@ class OppositeGaussiansPair(Reflected, CommonSupport, ExactPair):
 
     def _halved(self, s: Complexes) -> Enclosure:
         """Enclose K for each half of the arguments by itself."""
-        return joined([self.cgf(half) for half in np.array_split(s, 2)])
+        return enclosure.joined([self.cgf(half) for half in np.array_split(s, 2)])
 
     def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
         """Enclose the profile by the closed form of pairs/opposite_profile.py."""
@@ -437,9 +420,9 @@ class _Mixtures:
             growth=np.where(rule.z >= 0, size, -size),
             log_weights=scale - 0.5 * x * x + log_share,
             divergence=0.5 * q * density * size,
-            slip=16.0 * ELEMENTARY_ULPS + 8.0 * mu * (x + mu),
+            slip=16.0 * enclosure.ELEMENTARY_ULPS + 8.0 * mu * (x + mu),
             blur=x * x + 8.0 * (1.0 + np.abs(log_share) + mu * (x + mu) + abs(scale)),
-            drift=4.0 * (x + mu) ** 2 + 32.0 * ELEMENTARY_ULPS,
+            drift=4.0 * (x + mu) ** 2 + 32.0 * enclosure.ELEMENTARY_ULPS,
             log_truncation=rule.log_truncation,
         )
 
@@ -469,7 +452,7 @@ class _Nodes:
 
     def _plain(self, s: Complexes) -> Enclosure:
         """Enclose K as the log of the sum of w e^{s loss}."""
-        same = 16.0 * ELEMENTARY_ULPS + 2.0 * summation_ulps(self.growth.size)
+        same = 16.0 * enclosure.ELEMENTARY_ULPS + 2.0 * summation_ulps(self.growth.size)
         steady = same + 8.0 * np.abs(self.log_weights) + self.blur
         moving = np.abs(self.growth) * (8.0 + self.slip)
         total, sums, peak = exponential_sums(
@@ -512,10 +495,10 @@ class _Nodes:
         apart = float(size.max()) * grown > elementary.TAYLOR_RADIUS
         near, weights = ~apart, np.exp(self.log_weights[apart])
         total = elementary.exp_minus_linear(s, self.growth[near], self.log_weights[near])
-        tilts = distinct(s.real)
+        tilts = enclosure.distinct(s.real)
         exponent = np.maximum(np.multiply.outer(tilts, self.growth), 0.0) + self.log_weights
-        close = 13.0 * ELEMENTARY_ULPS + 88.0 + 14.0 * logs + self.blur + self.slip
-        whole = 16.0 * ELEMENTARY_ULPS + 64.0 + 8.0 * logs + self.blur
+        close = 13.0 * enclosure.ELEMENTARY_ULPS + 88.0 + 14.0 * logs + self.blur + self.slip
+        whole = 16.0 * enclosure.ELEMENTARY_ULPS + 64.0 + 8.0 * logs + self.blur
         whole += 2.0 * summation_ulps(self.growth.size)
         columns = [
             np.where(apart, 2.0 * whole, 0.0),

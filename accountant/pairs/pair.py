@@ -101,17 +101,11 @@ class Pair(Readable, ABC):
 
     @classmethod
     def cgfs(cls, pairs: Sequence[Self], s: Complexes) -> list[Enclosure]:
-        """Enclose K of many pairs of this class at the same arguments.
-
-        Subclasses override it if that is faster than one by one.
-        """
+        """Enclose K of many pairs of this class at the same arguments; overridden for speed."""
         return [pair.cgf(s) for pair in pairs]
 
     def cgf_along(self, points: Reals, line: Complexes) -> Enclosure:
-        """Enclose K at real points and then on a vertical line of equal steps.
-
-        Subclasses override it if some order of evaluation is faster.
-        """
+        """Enclose K at real points, then on a line of equal steps; overridden for speed."""
         return self.cgf(np.concatenate([points, line]))
 
     @classmethod
@@ -124,10 +118,7 @@ class Pair(Readable, ABC):
         return [pair.cgf_along(points, line) for pair in pairs]
 
     def steer(self, c: Reals) -> tuple[Reals, Reals, Reals]:
-        """Approximate K, K' and K'' at increasing c > 0.
-
-        Heuristic: used to place a contour, part of no error bound.
-        """
+        """Approximate K, K' and K'' at growing c > 0. Heuristic: it is in no error bound."""
         value, slope, bend = differences(c, lambda s: [self.cgf(s)])[:, 0]
         return value, slope, bend
 
@@ -136,10 +127,7 @@ class Pair(Readable, ABC):
         """Return the pair (Q, P)."""
 
     def refined(self) -> Pair:
-        """Return the same pair with K computed to more digits if that is possible.
-
-        Otherwise it returns the pair itself.
-        """
+        """Return the same pair with K computed to more digits if possible, else the pair itself."""
         return self
 
     # Whether the profile, if there is one, costs less than sums over K.
@@ -180,9 +168,7 @@ class Pair(Readable, ABC):
     def log_moment_above(self, s: Reals, table: Pair | None) -> Reals:
         """Return upper bounds of log E_P[e^{sL}] at real s > 0, infinite if L can be infinite.
 
-        Args:
-            s: shape (n,).
-            table: a pair with an exact K that dominates this one; None is this pair, by its own K.
+        By the exact K of a ``table`` that dominates this pair, or by its own without one.
         """
         one = table or self
         cgf = one.cgf(s + 0j)
@@ -201,20 +187,14 @@ class Pair(Readable, ABC):
         return None
 
     def smoothness(self, c: float, moment: Bound) -> Smoothness:
-        """Return a minorant of the loss law under P tilted by e^{cL}, c > 0.
-
-        ``moment`` encloses K(c).
-        """
+        """Return a minorant of P's loss law tilted by e^{cL}, c > 0; ``moment`` encloses K(c)."""
         return Smoothness()
 
     @classmethod
     def smoothnesses(
         cls, pairs: Sequence[Self], c: float, moments: Sequence[Bound]
     ) -> list[Smoothness]:
-        """Return the smoothness of many pairs of this class.
-
-        Subclasses override it if that is faster than one by one.
-        """
+        """Return the smoothness of many pairs of this class; overridden for speed."""
         return [pair.smoothness(c, one) for pair, one in zip(pairs, moments, strict=True)]
 
     def envelope(self, c: float, moment: Bound) -> tuple[Reals, Reals]:
@@ -251,9 +231,7 @@ class Pair(Readable, ABC):
     def powers_below(self, count: int, *, adapts: bool) -> list[Power]:
         """Return a product of pairs with an exact K that this one, ``count`` times, dominates.
 
-        Args:
-            count: how often.
-            adapts: whether the other parts have one worst case, which may be looked at first.
+        ``adapts`` says whether the other parts have one worst case, which may be looked at first.
         """
         return [(self.below(count), count)]
 
@@ -274,10 +252,7 @@ Power: TypeAlias = tuple[Pair, int]
 
 
 def differences(c: Reals, cgfs: Callable[[Complexes], list[Enclosure]]) -> Reals:
-    """Approximate K, K' and K'' at increasing c > 0 by differences, shape (3, pairs, n).
-
-    Heuristic: used to place a contour, part of no error bound.
-    """
+    """Approximate K, K', K'' at growing c > 0, (3, pairs, n). Heuristic: in no error bound."""
     step = 1e-3 * c
     each = cgfs(np.concatenate([c - step, c, c + step]) + 0j)
     left, value, right = np.split(np.stack([one.value.real for one in each]).astype(float), 3, 1)
@@ -326,14 +301,10 @@ _SAFETY = 1.0 - 1e-9  # Far above the rounding in heights and widths. Soundness 
 
 
 def layers(heights: Reals, widths: Reals) -> tuple[Reals, Reals]:
-    """Cut a histogram below a density into uniform layers.
+    """Cut a histogram below a density into uniform layers: masses and widths, shape (..., m).
 
-    Args:
-        heights: shape (..., n), lower bounds of the density on n adjacent cells, per nat.
-        widths: shape (..., n), the cells' lengths, nats.
-    Returns:
-        Masses and widths of the layers, each shape (..., m); the widths increase downwards, and
-        some masses may be 0.
+    ``heights`` are lower bounds of the density, per nat, on n adjacent cells of these lengths. The
+    widths increase downwards, and some masses may be 0.
     """
     if not heights.size:
         return heights, widths
@@ -355,14 +326,9 @@ def log_decay(
 ) -> Reals:
     """Bound log |e^{-tau^2 t^2/2} product of phi_i(t)^{n_i}| from above, for all t in [y, end].
 
-    The bound of a lattice law ends at its pi/span: between two such horizons those of smaller spans
-    are left. As each decreases, it is enough to evaluate them at y and at the horizons beyond.
-
-    Args:
-        parts: what is known of each tilted loss law, and its count.
-        y: shape (n,), above 0.
-        tau: of an extra Gaussian.
-        end: largest t.
+    ``parts`` are what is known of each tilted loss law, with its count; y has shape (n,). The bound
+    of a lattice law ends at its pi/span: between two such horizons those of smaller spans are left.
+    As each decreases, it is enough to evaluate them at y and at the horizons beyond.
     """
     best = np.full(y.shape, -np.inf)
     horizons = sorted({math.pi / part.span * (1 - 1e-12) for part, _ in parts if part.span})
@@ -475,10 +441,7 @@ def dirichlet_deficit(angle: Reals, steps: Reals) -> Reals:
 def exponential_layers(
     rate: float, half: float | Reals, log_scale: float | Reals
 ) -> tuple[Reals, Reals]:
-    """Return layers of the density e^{log_scale + rate l} on [-half, half], rate > 0.
-
-    A row for each half and scale, if these are arrays.
-    """
+    """Return layers of e^{log_scale + rate l} on [-half, half], rate > 0; a row for each half."""
     edges = np.linspace(-half, half, 65, axis=-1)
     with np.errstate(under="ignore", over="ignore"):
         heights = np.exp(
@@ -493,13 +456,8 @@ _SQUARES = _LEAST**2, _LARGEST**2  # Range of squared distances. Error bounds de
 
 
 def required_loss(**argument: Fraction) -> None:
-    """Refuse a loss whose square floats round to 0 or to infinity.
+    """Refuse a loss in nats, by its name, below 1e-100 or above 1e100: its square is 0 or infinite.
 
-    Args:
-        argument: the loss by its name, above 0, nats.
-
-    Raises:
-        ParameterError: below 1e-100 or above 1e100.
     Example:
         >>> required_loss(epsilon=Fraction(1, 10))
     """
@@ -507,10 +465,8 @@ def required_loss(**argument: Fraction) -> None:
 
 
 def required_square(**argument: Fraction) -> None:
-    """Refuse the square of a dimensionless distance that is not representable as a float.
+    """Refuse a dimensionless distance's square below 1e-200 or above 1e200, as no float shows it.
 
-    Raises:
-        ParameterError: below 1e-200 or above 1e200.
     Example:
         >>> required_square(mu_squared=Fraction(1, 10))
     """
@@ -518,10 +474,8 @@ def required_square(**argument: Fraction) -> None:
 
 
 def required_rate(**argument: Fraction) -> None:
-    """Refuse a sampling rate q for which log q or log(1 - q) would lose digits.
+    """Refuse a rate q within 1e-100 of 0 or 1: log q or log(1 - q) would lose digits.
 
-    Raises:
-        ParameterError: closer than 1e-100 to 0 or to 1.
     Example:
         >>> required_rate(sampling_rate=Fraction(1, 100))
     """

@@ -15,15 +15,9 @@ from dpproof.accountant.arithmetic import elementary, enclosure, normal_distribu
 from dpproof.accountant.arithmetic.enclosure import EXTENDED, Complexes, Enclosure, Reals, joined
 from dpproof.accountant.bound import Bound
 from dpproof.accountant.errors import NotCertified
+from dpproof.accountant.pairs import gaussian_mixtures
 from dpproof.accountant.pairs.gaussian import gaussian_profile
-from dpproof.accountant.pairs.gaussian_mixtures import (
-    GaussianMixtures,
-    TrapezoidRules,
-    addition_profile,
-    choose_rule,
-    log_unsampled,
-    removal_profile,
-)
+from dpproof.accountant.pairs.gaussian_mixtures import GaussianMixtures, TrapezoidRules
 from dpproof.accountant.pairs.pair import CommonSupport, ExactPair, Pair, Smoothness, required_rate
 
 # Log of a term beyond which M - 1 is no smaller than M, so that a plain sum is as good. Heuristic.
@@ -73,7 +67,7 @@ class SubsampledGaussianPair(CommonSupport, ExactPair):
         """Return infinity for removal, -log(1 - q), rounded up, for addition."""
         if self.removal:
             return math.inf
-        return -log_unsampled(self.sampling_rate) * (1 + 1e-15)
+        return -gaussian_mixtures.log_unsampled(self.sampling_rate) * (1 + 1e-15)
 
     def cgf(self, s: Complexes) -> Enclosure:
         """Enclose K, the log of an expectation, by the trapezoid rule."""
@@ -91,7 +85,7 @@ class SubsampledGaussianPair(CommonSupport, ExactPair):
         flipped = alpha.imag < 0
         alpha = np.where(flipped, alpha.conj(), alpha)
         wide = mixture.spread_out(alpha)
-        rule = choose_rule(mixture, alpha[:1] if wide else alpha)
+        rule = gaussian_mixtures.choose_rule(mixture, alpha[:1] if wide else alpha)
         if alpha.size > 1 and (wide or alpha.size * rule.z.size > _BLOCK):
             half = apart or s.size // 2
             return joined([self._cgf(s[:half], 0), self._cgf(s[half:], 0)])
@@ -125,10 +119,7 @@ class SubsampledGaussianPair(CommonSupport, ExactPair):
 
     @property
     def zcdp_bound(self) -> float:
-        """Return the rho without subsampling.
-
-        Rényi divergence is quasi-convex, so mixing only helps.
-        """
+        """Return the unsampled rho: Rényi divergence is quasi-convex, so mixing only helps."""
         return 0.5 * float(self.mu_squared) * (1 + 1e-15)
 
     def work(self, s: complex) -> int:
@@ -136,7 +127,7 @@ class SubsampledGaussianPair(CommonSupport, ExactPair):
         alpha = mixture_of(self).alpha(np.array([s]))
         try:
             alpha = np.where(alpha.imag < 0, alpha.conj(), alpha)
-            return choose_rule(mixture_of(self), alpha).z.size
+            return gaussian_mixtures.choose_rule(mixture_of(self), alpha).z.size
         except NotCertified:
             return _UNREACHABLE
 
@@ -148,7 +139,11 @@ class SubsampledGaussianPair(CommonSupport, ExactPair):
     def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
         """Enclose the Gaussian's profile at a shifted epsilon (pairs/subsampling_formulas.py)."""
         mu = math.sqrt(self.mu_squared)
-        through = removal_profile if self.removal else addition_profile
+        through = (
+            gaussian_mixtures.removal_profile
+            if self.removal
+            else gaussian_mixtures.addition_profile
+        )
         return through(lambda x: gaussian_profile(mu, x), self.sampling_rate, epsilon)
 
     def beyond(self, epsilon: Reals) -> tuple[Reals, Reals]:
@@ -280,7 +275,10 @@ class SubsampledGaussians(CommonSupport, ExactPair):
         """Return infinity for removal, the sum of -log(1 - q), rounded up, for addition."""
         if self.removal:
             return math.inf
-        each = (-count * log_unsampled(pair.sampling_rate) for pair, count in self.parts)
+        each = (
+            -count * gaussian_mixtures.log_unsampled(pair.sampling_rate)
+            for pair, count in self.parts
+        )
         return math.fsum(each) * _SLACK
 
     def cgf(self, s: Complexes) -> Enclosure:
@@ -310,10 +308,7 @@ class SubsampledGaussians(CommonSupport, ExactPair):
 
     @property
     def zcdp_bound(self) -> float:
-        """Return the rho without subsampling.
-
-        Rényi divergence is quasi-convex, so mixing only helps.
-        """
+        """Return the unsampled rho: Rényi divergence is quasi-convex, so mixing only helps."""
         each = (count * float(pair.mu_squared) for pair, count in self.parts)
         return 0.5 * math.fsum(each) * _SLACK
 
@@ -328,7 +323,9 @@ class SubsampledGaussians(CommonSupport, ExactPair):
         alpha = blocks[0][0].alpha(np.array([s]))
         alpha = np.where(alpha.imag < 0, alpha.conj(), alpha)
         try:
-            return sum(choose_rule(mixtures, alpha).z.size for mixtures, _ in blocks)
+            return sum(
+                gaussian_mixtures.choose_rule(mixtures, alpha).z.size for mixtures, _ in blocks
+            )
         except NotCertified:
             return _UNREACHABLE
 
@@ -394,7 +391,7 @@ def _blocks(parts: tuple[tuple[SubsampledGaussianPair, int], ...], *, removal: b
 def _each(blocks: list[Block], alpha: Complexes) -> Iterator[tuple[Enclosure, Reals]]:
     """Yield K of every part, block by block, with the counts."""
     for mixtures, counts in blocks:
-        rule = choose_rule(mixtures, alpha)
+        rule = gaussian_mixtures.choose_rule(mixtures, alpha)
         growth = mixtures.log_ratio(rule.z, rule.shift)
         yield mixtures.plain(alpha, rule, growth), counts
 

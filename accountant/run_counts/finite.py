@@ -98,10 +98,7 @@ class FiniteRuns(RunLaw):
         return np.asarray(self._sum(z, 2) / np.maximum(self.derivative(z), 1e-300))
 
     def log_moment_up(self, exponent: float) -> float:
-        """Return log(1 + sum p_k (e^(k exponent) - 1)), rounded up.
-
-        For large exponents the sum is taken relative to its largest term.
-        """
+        """Return log(1 + sum p_k (e^(k x) - 1)), rounded up, for large x by its largest term."""
         if exponent == 0.0:
             return 0.0
         k = np.arange(len(self.probabilities))
@@ -139,10 +136,7 @@ class FiniteRuns(RunLaw):
         return min(max(corner, self._log_ratio(1.0 - a[:-1], least)), most)
 
     def _log_ratio(self, c: Reals, tau: Reals) -> float:
-        """Return the largest log phi'(c)/phi'(tau), rounded up.
-
-        It is valid for all c and tau within a relative 1e-15 of those given.
-        """
+        """Return the largest log phi'(c)/phi'(tau) up, for c and tau within 1e-15, relative."""
         high = self._log_derivative(np.minimum(c * (1 + 1e-15), 1.0))
         low = self._log_derivative(tau * (1 - 1e-14))
         with np.errstate(invalid="ignore"):

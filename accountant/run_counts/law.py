@@ -71,10 +71,7 @@ class RunLaw(Readable, ABC):
 
     @abstractmethod
     def growth(self, z: Reals) -> Reals:
-        """Return the second derivative over the first, for z in [0, 1].
-
-        It returns any finite number if both are 0.
-        """
+        """Return the second derivative over the first on [0, 1], any number if both are 0."""
 
     @abstractmethod
     def third(self, z: Reals) -> Reals:
@@ -550,10 +547,7 @@ class TruncatedNegativeBinomial(RunLaw):
         return np.asarray(gap / length * growth)
 
     def derivative(self, z: Reals) -> Reals:
-        """Return mean (gamma/d)^(eta + 1).
-
-        The log of d/gamma is computed by log1p, as eta may be large.
-        """
+        """Return mean (gamma/d)^(eta + 1), log(d/gamma) by log1p as eta may be large."""
         exponent = np.log1p(float((1 - self.gamma) / self.gamma) * (1.0 - z))
         return np.asarray(self.mean * np.exp(-float(self.eta + 1) * exponent))
 

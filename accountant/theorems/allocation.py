@@ -107,7 +107,7 @@ def allocate_random(
     pair = guarantee.to_pair()
     if not pair.forward.factors:
         return pair
-    chosen, epochs = _numbers(scheme)
+    chosen, epochs = (1, scheme.epochs) if isinstance(scheme, BallsInBins) else (scheme.chosen, 1)
     mu_squared, premise = _mu_squared(pair.forward), cast("Guarantee[R]", pair)
     if mu_squared is not None:
         theorem = ALLOCATE_RANDOM if chosen == 1 else ALLOCATE_SEVERAL
@@ -192,13 +192,6 @@ def _places(product: Product) -> list[float]:
     else:
         epsilon = rough(product).near(log_delta)[0]
     return sorted({0.0, *epsilon[epsilon > 0.0].tolist()})  # without nan
-
-
-def _numbers(scheme: RandomAllocation | BallsInBins) -> tuple[int, int]:
-    """Return how many rounds a record draws, and for how many epochs it keeps them."""
-    if isinstance(scheme, BallsInBins):
-        return 1, scheme.epochs
-    return scheme.chosen, 1
 
 
 def _scheme(*, rounds: int, chosen: int, epochs: int) -> RandomAllocation | BallsInBins:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import bisect
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any, Final, TypeVar
 
@@ -124,10 +124,7 @@ def _listed(part: Guarantee[R], orders: Sequence[Number]) -> RDP[R]:
 
 
 def _as_far_as_computed(part: Guarantee[R], orders: Sequence[Number]) -> RDP[R]:
-    """Return the curve up to the first order that is too large to compute.
-
-    That order is found by bisection.
-    """
+    """Return the curve up to the first order that is too large to compute, found by bisection."""
 
     def too_large(order: Number) -> bool:
         try:
@@ -429,14 +426,7 @@ def post_process(guarantee: N, *, description: str) -> N:
         True
     """
     text = _described(guarantee, description, "a few words on what is computed")
-    same: N = concluded(
-        guarantee,
-        post_process,
-        f"{guarantee.describe()} after {text}",
-        guarantee,
-        assumptions=(assumed.OUTPUTS_ALONE(description=text),),
-        description=text,
-    )
+    same: N = _kept(guarantee, post_process, f"after {text}", assumed.OUTPUTS_ALONE, text)
     return same
 
 
@@ -467,15 +457,17 @@ def map_records(guarantee: N, *, description: str) -> N:
         True
     """
     text = _described(guarantee, description, "a few words on what the map is")
-    same: N = concluded(
-        guarantee,
-        map_records,
-        f"{guarantee.describe()} on records mapped by {text}",
-        guarantee,
-        assumptions=(assumed.MAPPED_ALONE(description=text),),
-        description=text,
-    )
+    said = f"on records mapped by {text}"
+    same: N = _kept(guarantee, map_records, said, assumed.MAPPED_ALONE, text)
     return same
+
+
+def _kept(
+    same: N, rule: Callable[..., Any], said: str, condition: assumed.SideCondition, text: str
+) -> N:
+    """Return the same guarantee, of what the description says of its mechanism."""
+    words, clauses = f"{same.describe()} {said}", (condition(description=text),)
+    return concluded(same, rule, words, same, assumptions=clauses, description=text)
 
 
 def _described(guarantee: Guarantee[Any], description: object, allowed: str) -> str:

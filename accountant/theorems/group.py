@@ -149,10 +149,7 @@ def _delta(epsilon: Fraction, delta: Fraction, times: int) -> Fraction:
 
 
 def _geometric_sum(ratio: Fraction, terms: int) -> Fraction:
-    """Return 1 + r + ... + r^(terms-1) for r >= 1, rounded up.
-
-    It doubles: S(2m) = S(m)(1 + r^m).
-    """
+    """Return 1 + r + ... + r^(terms-1) up, for r >= 1, by doubling: S(2m) = S(m)(1 + r^m)."""
     total, power = Fraction(0), Fraction(1)
     for bit in f"{terms:b}":
         total, power = _up(total * (1 + power)), _up(power * power)

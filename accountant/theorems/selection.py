@@ -219,17 +219,15 @@ def _bounds(
     if isinstance(runs, law.TruncatedNegativeBinomial) and shape is not None:
         bounds["shape"] = _sum_up(base + (1 + runs.eta) * shape, (size, excess))
     if isinstance(runs, PoissonRuns):
-        delta = Fraction(guarantee.delta(epsilon=_log_down(1 / excess)).upper)
+        log = math.log1p(floats_around(1 / excess)[0]) * (1 - LOG_ERROR)  # log(1 + 1/s), down
+        delta = Fraction(guarantee.delta(epsilon=log).upper)
         grown = _float_up(excess * (base + runs.rate * delta))
         bounds["rate"] = _sum_up(Fraction(0), (_log_rate_up(runs, grown), excess))
     return bounds
 
 
 def _log_rate_up(runs: PoissonRuns, exponent: float) -> float:
-    """Return log(e^-m + m e^exponent), m the rate, rounded up.
-
-    It is computed as log(1 + (m - 1 + e^-m) + m (e^exponent - 1)).
-    """
+    """Return log(e^-m + m e^x) up, m the rate: log(1 + (m - 1 + e^-m) + m (e^x - 1))."""
     if exponent <= law.FARTHEST:
         more = math.expm1(runs.log_mean_up) + runs.mean * math.expm1(exponent)
         return raised_up(math.log1p(more), 4 * LOG_ERROR)
@@ -237,11 +235,6 @@ def _log_rate_up(runs: PoissonRuns, exponent: float) -> float:
         return math.inf
     log_rate = log_exact(runs.rate)
     return float(np.logaddexp(0.0, log_rate + exponent)) + LOG_ERROR * (abs(log_rate) + exponent)
-
-
-def _log_down(ratio: Fraction) -> float:
-    """Return log(1 + ratio), rounded down."""
-    return math.log1p(floats_around(ratio)[0]) * (1 - LOG_ERROR)
 
 
 def _float_up(value: Fraction) -> float:

@@ -108,10 +108,7 @@ def subsample_poisson(guarantee: Guarantee[R], scheme: Poisson) -> DominatingPai
 
 
 def _sampled_before(pair: DominatingPair[R]) -> tuple[Guarantee[R], Fraction] | None:
-    """Return the guarantee that was Poisson-sampled and the rate, or None.
-
-    It returns None if the pair was not made by this theorem.
-    """
+    """Return the guarantee that this theorem sampled, with the rate; None of other pairs."""
     node = pair.derivation
     if node.rule != "subsample/poisson":
         return None

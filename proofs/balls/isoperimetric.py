@@ -68,8 +68,7 @@ class Cell:
 def corners(lines: Iterable[Line]) -> list[Line]:
     """Return the corners (p, kappa(p)) of the least of the lines, from p = 0 to 1.
 
-    Raises:
-        RefusedError: kappa is not 0 at both ends, or not above 0 between them.
+    Refuse a kappa that is not 0 at both ends, or not above 0 between them.
     """
     kept: list[Line] = []
     for line in sorted(set(lines), key=lambda one: (one[0] - one[1], one[0])):
@@ -123,16 +122,11 @@ def cells(listed: list[Piece]) -> list[Cell]:
 
 
 def profile(listed: list[Cell], t: arb, spend: Callable[[int], None]) -> arb:
-    """Return a number that is at least sup_x F(x + 1) - t F(x), unless that is 0 or 1 - t.
+    """Return a number that is at least sup_x F(x + 1) - t F(x), unless that is 0 or 1 - t, t > 0.
 
     The supremum is taken where the loss is log t, if anywhere; a cell that holds no such x is left
     out. A cell that is in truth empty adds a candidate, which keeps the result an upper bound.
-    Every profile is at least 0 and 1 - t.
-
-    Args:
-        listed: every cell.
-        t: above 0.
-        spend: is told in how many cells it is computed, before it is.
+    Every profile is at least 0 and 1 - t. ``spend`` is told first in how many cells it is computed.
     """
     level, best = t.log(), arb(-1)
     reached = [cell for cell in listed if not (cell.most < level or cell.least > level)]

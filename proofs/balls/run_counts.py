@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import field
 from fractions import Fraction
 from functools import partial
-from typing import Final
+from typing import ClassVar, Final
 
 from flint import arb
 
@@ -24,11 +24,7 @@ class Runs(ABC):
     """The law of a number of runs."""
 
     __slots__ = ()
-
-    @property
-    def corner_is_worst(self) -> bool:
-        """Return whether a phi''(1-a)/phi'(1-a) grows with a in [0, 1)."""
-        return True
+    corner_is_worst: ClassVar[bool] = True  # a phi''(1-a)/phi'(1-a) grows with a in [0, 1)
 
     @property
     def largest(self) -> int | None:
@@ -137,6 +133,7 @@ class Finite(Runs):
     """P(K = k) is the k-th of a list, k from 0 on."""
 
     probabilities: tuple[Fraction, ...]
+    corner_is_worst: ClassVar[bool] = False  # not in general
     _falling: tuple[Callable[[], list[arb]], ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -147,11 +144,6 @@ class Finite(Runs):
             raise RefusedError("probabilities must be at or above 0 and sum to exactly 1")
         derivatives = (each_precision(partial(self._make_coefficients, k)) for k in range(3))
         object.__setattr__(self, "_falling", tuple(derivatives))
-
-    @property
-    def corner_is_worst(self) -> bool:
-        """Return False: it is not in general."""
-        return False
 
     @property
     def largest(self) -> int | None:

@@ -1,8 +1,9 @@
-"""Notions of extensions, and the language of the whole checker."""
+"""Notions and pairs of extensions from their JSON, and the language of the whole checker."""
 
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 from itertools import pairwise
 from typing import ClassVar, Final
 
@@ -11,10 +12,16 @@ from dpproof.proofs.core.arithmetic import exact
 from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.fields import Fields
 from dpproof.proofs.core.frozen import frozen
-from dpproof.proofs.core.pairs import Product, product_words
-from dpproof.proofs.core.statements import CORE_LANGUAGE, RATES, Claim, Points, made_of, nonnegative
+from dpproof.proofs.core.pairs import Pair, Product, product_words
+from dpproof.proofs.core.statements import CORE_LANGUAGE, Claim, Points, made_of, nonnegative, rate
 from dpproof.proofs.fields import points
-from dpproof.proofs.logic.read_pairs import KINDS
+from dpproof.proofs.pairs import gaussian_above_floor, pair
+from dpproof.proofs.pairs.finite import FinitePair, RandomizedResponsePair
+from dpproof.proofs.pairs.gaussian_above_floor import FlooredGaussianPair, FoldedGaussianPair
+from dpproof.proofs.pairs.pair import DiscreteGaussianPair, DiscreteLaplacePair, LogisticPair
+from dpproof.proofs.sampled.allocated import AllocatedGaussianPair
+from dpproof.proofs.sampled.counted_gaussians import RELATIONS, CountedGaussiansPair, read_scheme
+from dpproof.proofs.sampled.sampled import SampledPair, read_direction
 
 
 @frozen
@@ -156,8 +163,81 @@ NOTIONS: Final[dict[str, statements.Reader[Claim]]] = {
     "hockey-stick-at-least": made_of(
         AtLeast, product=None, epsilon=nonnegative, delta=statements.share
     ),
-    "true-positive-rate-at-least": made_of(PowerAtLeast, product=None, **RATES),
+    "true-positive-rate-at-least": made_of(PowerAtLeast, product=None, **statements.RATES),
     "renyi-at-least": made_of(RenyiAtLeast, product=None, order=_order, value=nonnegative),
+}
+
+
+def _counted_gaussians(fields: Fields, _language: statements.Language) -> Pair:
+    relation = fields.words("relation") if fields.has("relation") else ""
+    scheme = read_scheme(fields.take("scheme"))
+    if relation and (relation not in RELATIONS[1:] or not scheme.population):
+        raise RefusedError(f"no pair of counted Gaussians is known under {relation!r:.60}")
+    mu_squared, removal = fields.positive("mu_squared"), fields.flag("removal")
+    return CountedGaussiansPair(mu_squared, scheme, removal, relation or "add-remove")
+
+
+MAX_FLOOR: Final = 600  # nats
+
+
+def _several(fields: Fields, name: str) -> int:
+    """Return a whole number from 2."""
+    return fields.whole(name, least=2)
+
+
+def _categories(fields: Fields, name: str) -> int:
+    """Return a number of categories, 0 for clones."""
+    categories = fields.whole(name, least=0)
+    if categories == 1:
+        raise RefusedError("reports have two categories or more, or 0 for clones")
+    return categories
+
+
+_below_one: Final = statements.domain("from 0 to below 1", lambda value: 0 <= value < 1)
+KINDS: Final[dict[str, statements.Reader[Pair]]] = {
+    **CORE_LANGUAGE.pairs,
+    "randomized-response": made_of(
+        RandomizedResponsePair, epsilon=Fields.positive, categories=_several, infinite=_below_one
+    ),
+    "finite": made_of(FinitePair, p=Fields.rationals, q=Fields.rationals),
+    "logistic": made_of(LogisticPair, epsilon=Fields.positive),
+    "discrete-laplace": made_of(DiscreteLaplacePair, scale=Fields.positive, shift=Fields.whole),
+    "discrete-gaussian": made_of(
+        DiscreteGaussianPair, sigma_squared=Fields.positive, shift=Fields.whole
+    ),
+    "opposite-gaussians": made_of(
+        gaussian_above_floor.OppositeGaussiansPair, mu_squared=Fields.positive, sampling_rate=rate
+    ),
+    "counted-gaussians": _counted_gaussians,
+    "floored-gaussian": made_of(
+        FlooredGaussianPair,
+        mu_squared=Fields.positive,
+        floor=partial(Fields.rational, least=0, most=MAX_FLOOR),
+    ),
+    "folded-gaussian": made_of(FoldedGaussianPair, mu_squared=Fields.positive),
+    "largest-of-gaussians": made_of(
+        gaussian_above_floor.LargestOfGaussiansPair,
+        mu_squared=Fields.positive,
+        batches=Fields.whole,
+        replaced=Fields.flag,
+        removal=Fields.flag,
+    ),
+    "shuffled-reports": made_of(
+        pair.ShuffledReportsPair,
+        epsilon=Fields.positive,
+        categories=_categories,
+        records=Fields.whole,
+        removal=Fields.flag,
+    ),
+    "allocated-gaussian": made_of(
+        AllocatedGaussianPair, mu_squared=Fields.positive, rounds=_several, removal=Fields.flag
+    ),
+    "sampled": made_of(
+        SampledPair,
+        base=None,
+        sampling_rate=rate,
+        direction=lambda fields, name: read_direction(fields.take(name)),
+    ),
 }
 
 LANGUAGE: Final = statements.Language(KINDS, NOTIONS)

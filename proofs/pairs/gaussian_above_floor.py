@@ -227,10 +227,7 @@ class OppositeGaussiansPair(kinds.Reflected):
         return read_quadrature(witness, _Losses(self), self.mu_squared)
 
     def profile(self, epsilon: arb) -> arb:
-        """Return H_eps by the event z > x, x the root of A = t B, t = e^eps.
-
-        It has q Phi(mu-x) - (1-q)(t-1) Phi(-x) - t q Phi(-x-mu).
-        """
+        """Return q Phi(mu-x) - (1-q)(t-1) Phi(-x) - t q Phi(-x-mu), A = t B at x, t = e^eps."""
         mu, q = ball(self.mu_squared).sqrt(), ball(self.sampling_rate)
         raised = (1 - q) / q * ball(self.mu_squared / 2).exp() * (epsilon / 2).sinh()
         x = (epsilon / 2 + raised.asinh()) / mu

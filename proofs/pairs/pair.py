@@ -32,11 +32,7 @@ class Terms:
 
     losses: list[tuple[arb, arb]]  # the finite ones with their masses under P
     infinite: arb  # P(L = inf)
-
-    @property
-    def top(self) -> Fraction | None:
-        """Return None: M(c) bounds everything."""
-        return None
+    top: ClassVar[Fraction | None] = None  # M(c) bounds everything
 
     def along(self, c: Fraction, step: arb, count: int) -> list[acb]:
         """Return every sum at once: with k = n a + b, e^{i k x} is e^{i n a x} e^{i b x}."""
@@ -153,11 +149,7 @@ class LossPair(Pair, ABC):
         return 0
 
     def terms(self) -> Terms:
-        """Return all losses, if the finite ones are listed.
-
-        Raises:
-            RefusedError: they are not.
-        """
+        """Return all losses if the finite ones are listed; refuse if they are not."""
         raise unlisted(self.describe())
 
     @abstractmethod
@@ -187,11 +179,7 @@ class Formula:
     # (c, y) -> at or above |M(c + i v)| for v >= y; |M(c + i v)| <= M(c) needs no proof
     decay: Callable[[arb, arb], arb] | None = None
     infinite: arb = _NONE  # P(L = inf)
-
-    @property
-    def top(self) -> Fraction | None:
-        """Return None: the bound falls for ever."""
-        return None
+    top: ClassVar[Fraction | None] = None  # the bound falls for ever
 
     def along(self, c: Fraction, step: arb, count: int) -> list[acb]:
         """Return the formula at every node."""
@@ -518,10 +506,7 @@ def reach(pair: DiscreteGaussianPair, precision: int) -> int:
 def _gaussian_terms(
     pair: DiscreteGaussianPair, precision: int
 ) -> tuple[list[tuple[arb, arb]], arb]:
-    """Return masses under P with e^{-l}, up to the reach, and at least the mass beyond it.
-
-    Losses below 0, j < -shift/2, never count.
-    """
+    """Return P's masses with e^{-l} where l can be above 0, up to the reach, and what is beyond."""
     variance = pair.sigma_squared
     last = reach(pair, precision)
     if last > MAX_REACH:

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from math import isqrt
+from typing import ClassVar
 
 from flint import acb, acb_mat, arb
 
@@ -75,6 +76,8 @@ class Quadrature:
     integrand: Integrand
     nodes: Line
     tail: Line
+    infinite: ClassVar[arb] = arb(0)  # mixtures of Gaussians have full support
+    top: ClassVar[Fraction | None] = None  # the bound falls for ever
 
     def along(self, c: Fraction, step: arb, count: int) -> list[acb]:
         """Return every sum at once: with k = n a + b, e^{i k x} is e^{i n a x} e^{i b x}."""
@@ -90,16 +93,6 @@ class Quadrature:
         sums = large * small
         moments = [sums[k // n, k % n] + error for k in range(count)]
         return [moment.conjugate() for moment in moments] if self.integrand.mirrored else moments
-
-    @property
-    def infinite(self) -> arb:
-        """Return 0: mixtures of Gaussians have full support."""
-        return arb(0)
-
-    @property
-    def top(self) -> Fraction | None:
-        """Return None: the bound falls for ever."""
-        return None
 
     def ceiling(self, c: Fraction, y: arb, top: Fraction | None) -> arb:  # noqa: ARG002  # any
         """Return the sum of the terms' absolute values, which fall as y grows."""
@@ -123,10 +116,7 @@ def _powers(exponent: acb, count: int) -> list[acb]:
 
 
 def read_quadrature(witness: object, integrand: Integrand, mu_squared: Fraction) -> Quadrature:
-    """Read two rules, ``nodes`` for M and ``tail`` for its decay.
-
-    Their lines have 2 mu shift below pi.
-    """
+    """Read rules ``nodes`` for M and ``tail`` for its decay; 2 mu shift of a line is below pi."""
     fields = Fields(witness, "the quadrature of a subsampled Gaussian")
     lines = [_line(fields, name, mu_squared) for name in ("nodes", "tail")]
     fields.close()

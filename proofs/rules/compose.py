@@ -176,7 +176,7 @@ def divergences(points: Points) -> Callable[[Fraction], Fraction]:
     scaled = [(Fraction(0), Fraction(0)), *((a - 1, (a - 1) * value) for a, value in points)]
     hull: list[tuple[Fraction, Fraction]] = []
     for x, y in scaled:
-        while len(hull) > 1 and _above(hull[-2], hull[-1], (x, y)):
+        while len(hull) > 1 and _above((hull[-2], (x, y)), hull[-1]):
             hull.pop()
         hull.append((x, y))
 
@@ -191,14 +191,10 @@ def divergences(points: Points) -> Callable[[Fraction], Fraction]:
     return at
 
 
-def _above(
-    first: tuple[Fraction, Fraction],
-    middle: tuple[Fraction, Fraction],
-    last: tuple[Fraction, Fraction],
-) -> bool:
-    """Return whether the middle point lies on or above the chord of the others."""
-    run, rise = last[0] - first[0], last[1] - first[1]
-    return (middle[1] - first[1]) * run >= rise * (middle[0] - first[0])
+def _above(first: Points, middle: tuple[Fraction, Fraction]) -> bool:
+    """Return whether a point lies on or above the chord of two others."""
+    (x, y), (right, high) = first
+    return (middle[1] - y) * (right - x) >= (high - y) * (middle[0] - x)
 
 
 def _at_least(step: Application, implied: Points) -> None:

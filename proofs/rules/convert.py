@@ -214,10 +214,7 @@ def zcdp_to_rdp(step: Application) -> tuple[str, ...]:
 
 
 def rdp_to_rdp(step: Application) -> tuple[str, ...]:
-    """Check other orders of the same curve.
-
-    (a - 1) R(a) is convex (arXiv:1206.2459, Corollary 2).
-    """
+    """Check other orders of one curve: (a - 1) R(a) is convex (arXiv:1206.2459, Corollary 2)."""
     points = step.only(RDP).points
     step.budget.spend(len(step.concludes(RDP).points) * look_up(points))
     curve = divergences(points)

@@ -101,7 +101,11 @@ def approx_dp(step: Application) -> tuple[str, ...]:
     _within(exact_sum(failed), failures, "deltas")
     total, epsilons = exact_sum(concentrated), [epsilon for epsilon in pure if epsilon]
     if epsilons:
-        require_at_most(partial(_tanh_sum, total, epsilons), partial(ball, rho), "the sum of rho")
+
+        def added() -> arb:
+            return sum((ball(e) * ball(e / 2).tanh() for e in epsilons), ball(total))
+
+        require_at_most(added, partial(ball, rho), "the sum of rho")
     else:
         _within(total, rho, "rho")
     _divergent(rho * order, order, claim.epsilon, claim.delta - failures)
@@ -155,8 +159,9 @@ def _one_of_several(one: Fields, epsilon: Fraction, share: Fraction) -> str:
     if way == "gdp":
         squared = one.rational("mu_squared", least=0)
         if squared:
-            value = partial(GaussianPair(squared).profile, ball(epsilon))
-            require_at_most(value, partial(ball, share), "delta of the sum of mu^2")
+            profile = GaussianPair(squared).profile
+            what = "delta of the sum of mu^2"
+            require_at_most(lambda: profile(ball(epsilon)), partial(ball, share), what)
         return f"a sum of mu^2 at most {exact(squared)} of mu-GDP"
     if way == "renyi":
         order, divergence = one.rational("order"), one.rational("divergence", least=0)
@@ -166,25 +171,16 @@ def _one_of_several(one: Fields, epsilon: Fraction, share: Fraction) -> str:
     raise RefusedError("a filter is basic, zcdp, gdp or renyi")
 
 
-def _gaussian_delta(squared: Fraction, epsilon: Fraction) -> arb:
-    return GaussianPair(squared).profile(ball(epsilon))
-
-
-def _tanh_sum(start: Fraction, epsilons: list[Fraction]) -> arb:
-    return sum((ball(e) * ball(e / 2).tanh() for e in epsilons), ball(start))
-
-
 def _divergent(divergence: Fraction, order: Fraction, epsilon: Fraction, delta: Fraction) -> None:
     """Accept if a Renyi divergence at an order above 1 implies (epsilon, delta)-DP."""
     if order <= 1:
         raise RefusedError("a Renyi order must be above 1")
     if divergence:
-        value = partial(_delta, divergence, order, epsilon)
-        require_at_most(value, partial(ball, delta), "delta of the sum of divergences")
-
-
-def _delta(divergence: Fraction, order: Fraction, epsilon: Fraction) -> arb:
-    return delta_at(ball(divergence), order, ball(epsilon))
+        require_at_most(
+            lambda: delta_at(ball(divergence), order, ball(epsilon)),
+            partial(ball, delta),
+            "delta of the sum of divergences",
+        )
 
 
 def _within(total: Fraction, most: Fraction, what: str) -> None:

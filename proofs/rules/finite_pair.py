@@ -45,10 +45,8 @@ RatioBounds: TypeAlias = list[tuple[arb, arb]]
 def profile_bounds(step: Application) -> dict[str, Points]:
     """Return, for each different direction, pairs (log t, delta) by increasing t.
 
-    At t >= 1 delta bounds H_t of that direction, at t < 1 it bounds H_{1/t} of the other.
-
-    Raises:
-        RefusedError: a fact is about another product, is listed twice, or there is none.
+    At t >= 1 delta bounds H_t of that direction, at t < 1 it bounds H_{1/t} of the other. Refuse
+    a fact about another product, one that is listed twice, and none.
     """
     pairs, facts = split(step)
     required_facts([pairs], facts)
@@ -63,11 +61,7 @@ def required_facts(pairs: Sequence[Pairs], facts: Sequence[HockeyStick]) -> None
 
 
 def bounds_of(step: Application, pairs: Pairs, facts: Sequence[HockeyStick]) -> dict[str, Points]:
-    """Return the bounds of ``profile_bounds`` for some pairs, by those facts that are about them.
-
-    Raises:
-        RefusedError: a direction has none.
-    """
+    """Return ``profile_bounds`` of pairs by facts about them; refuse a direction without any."""
     ways = {"forward": (pairs.forward, pairs.backward)}
     if pairs.forward != pairs.backward:
         ways["backward"] = (pairs.backward, pairs.forward)
@@ -175,13 +169,7 @@ def _chords(points: Points) -> Callable[[Fraction], arb]:
 def require_above(step: Application, pair: FinitePair, ahead: Heights, behind: Heights) -> None:
     """Accept a pair above bounds, for t < 1 by H_t(P || Q) = 1 - t + t H_{1/t}(Q || P).
 
-    A bound above 1 stands for 1.
-
-    Args:
-        step: whose conclusion the pair is.
-        pair: P and Q.
-        ahead: bounds of H_t(P || Q).
-        behind: bounds of H_t(Q || P).
+    ``ahead`` bounds H_t(P || Q) and ``behind`` H_t(Q || P); a bound above 1 stands for 1.
     """
     step.budget.spend(corners_work(pair))
     corners, one = corners_of(pair), Fraction(1)

@@ -144,12 +144,9 @@ def _by_parts(product: Product, parts: tuple[Fraction, ...], squared: Fraction) 
 
 
 def _own_squared(pair: Pair) -> Fraction | None:
-    """Return the mu^2 between the farthest Gaussians of a pair, None if it has none.
-
-    Which of them are drawn may be revealed: proofs/theory/allocation.md, section 1, of rounds.
-    """
+    """Return mu^2 of a pair's farthest Gaussians, which may be revealed; None if it has none."""
     gaussian = GaussianPair | core_pairs.SubsampledGaussianPair | AllocatedGaussianPair
-    if isinstance(pair, gaussian):
+    if isinstance(pair, gaussian):  # proofs/theory/allocation.md, section 1, of rounds
         return pair.mu_squared
     if isinstance(pair, OppositeGaussiansPair):
         return 4 * pair.mu_squared
@@ -252,11 +249,7 @@ def _own_rho(pair: Pair, last: Fraction) -> arb:
 
 
 def _by_losses(pair: Pair, last: Fraction) -> arb:
-    """Return such a bound from the largest losses of a pair and of its swap.
-
-    Raises:
-        RefusedError: they have no bound.
-    """
+    """Return such a bound from the largest losses of a pair and its swap, if there are any."""
     pure = _largest_both_ways(pair)
     return (pure * (pure / 2).tanh()).min(ball(kinds.largest_of(pair)) / ball(last + 1))
 

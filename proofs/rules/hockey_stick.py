@@ -55,10 +55,7 @@ def read_period(witness: Fields) -> Period:
 
 
 def contour(step: Application) -> tuple[str, ...]:
-    """Check the profile of a product of pairs: a trapezoid sum of F and an explicit tail.
-
-    The sum is made in proofs/sums/contour.py.
-    """
+    """Check a product's profile by a trapezoid sum of F (sums/contour.py) and an explicit tail."""
     claim, line = fact(step), read_line(step.witness)
     witnesses = step.witness.items("factors")
     spend(step, line.nodes, claim.product, witnesses)
@@ -87,10 +84,7 @@ def lattice(step: Application) -> tuple[str, ...]:
 
 
 def closed(step: Application) -> tuple[str, ...]:
-    """Check a profile in closed form: of one pair, Gaussians, or a few bounded pairs.
-
-    Several Gaussians are one.
-    """
+    """Check a closed profile: of one pair, of Gaussians, which are one, or a few bounded pairs."""
     claim = fact(step)
     profile = contours.closed_profile(claim.product)
     if profile is None:
@@ -122,10 +116,7 @@ def sampled(step: Application) -> tuple[str, ...]:
 
 
 def chernoff(step: Application) -> tuple[str, ...]:
-    """Check H_eps - p_inf <= M(c) e^{-c eps} c^c/(1+c)^{1+c}.
-
-    It holds as (1 - e^{-x})_+ is at most that factor times e^{cx}.
-    """
+    """Check H_eps - p_inf <= M(c) e^{-c eps} f, f = c^c/(1+c)^{1+c}: (1 - e^{-x})_+ <= f e^{cx}."""
     claim, c = fact(step), step.witness.positive("c")
     witnesses = step.witness.items("factors")
     spend(step, 1, claim.product, witnesses)

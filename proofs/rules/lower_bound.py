@@ -69,10 +69,7 @@ Side: TypeAlias = tuple[Fraction, list[object]]
 
 
 def closed(step: Application) -> tuple[str, ...]:
-    """Check a profile in closed form: of one pair, Gaussians, or a few bounded pairs.
-
-    Several Gaussians are one.
-    """
+    """Check a closed profile: of one pair, of Gaussians, which are one, or a few bounded pairs."""
     claim = _fact(step, _is_exact)
     profile = closed_profile(claim.product)
     if profile is None:
@@ -427,10 +424,7 @@ def divergence(masses: Masses, span: Fraction, epsilon: arb) -> arb:
 
 
 def _largest(pair: Pair) -> LargestOfGaussiansPair:
-    """Return the pair as largest normal variables, which it dominates.
-
-    A Gaussian pair is one variable, of mean mu or 0.
-    """
+    """Return the largest normal variables that a pair dominates, of a Gaussian pair one alone."""
     if isinstance(pair, AllocatedGaussianPair):
         return pair.coordinate
     if isinstance(pair, GaussianPair):

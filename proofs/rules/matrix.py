@@ -271,13 +271,8 @@ def _gram(factor: Factor) -> list[list[Fraction]]:
         listed = [[c[i - j] if j <= i else Fraction(0) for j in range(size)] for i in range(size)]
     _whole([one for row in listed for one in row])
     columns = list(zip(*listed, strict=True))
-    return [[_product(one, other) for other in columns] for one in columns]
-
-
-def _product(one: Sequence[Fraction], other: Sequence[Fraction]) -> Fraction:
-    """Return the scalar product."""
-    terms = (x * y for x, y in zip(one, other, strict=True) if x and y)
-    return sum(terms, Fraction(0))
+    pairs = [[zip(one, other, strict=True) for other in columns] for one in columns]
+    return [[sum((x * y for x, y in two if x and y), Fraction(0)) for two in row] for row in pairs]
 
 
 def _patterns(factor: Factor) -> Iterator[tuple[int, ...]]:

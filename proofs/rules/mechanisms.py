@@ -74,10 +74,7 @@ def randomized_response(step: Application) -> tuple[str, ...]:
 
 
 def discrete_laplace(step: Application) -> tuple[str, ...]:
-    """Check discrete Laplace noise on an integer query.
-
-    It is dominated by a shift by the L1 sensitivity. Source: docs/shift-lemma.md, Corollary 1.
-    """
+    """Check discrete Laplace noise on integers: a shift by L1. docs/shift-lemma.md, Corollary 1."""
     step.axiom()
     scale, shift = step.witness.positive("scale"), step.witness.whole("shift")
     step.expect(both(DiscreteLaplacePair(scale, shift)))

@@ -17,8 +17,7 @@ from dpproof.proofs.sampled.allocated import AllocatedGaussianPair
 from dpproof.proofs.sampled.counted_gaussians import CountedGaussiansPair
 from dpproof.proofs.sampled.sampled import SampledPair
 from dpproof.proofs.sampled.table import TABLES, Hint, Side, TabulatedPair, read_beyond, read_table
-from dpproof.proofs.sums.lattice import cells, making_work as lattice_making_work
-from dpproof.proofs.sums.residues import making_work, value_work
+from dpproof.proofs.sums.finite_sums import cells, lattice_making_work, making_work, value_work
 
 KINDS: dict[type[pairs.Pair], str] = {
     pairs.GaussianPair: "gaussian",
@@ -42,10 +41,8 @@ def spend(
 ) -> None:
     """Account for M at nodes 0, 1, ..., ``nodes``; one witness for each pair of a product.
 
-    Making a table is not counted again if the witnesses before were of the same.
-
-    Raises:
-        RefusedError: the product is empty, witnesses are missing, or it is too much.
+    Making a table is not counted again if the witnesses before were of the same. Refuse an empty
+    product, missing witnesses, and too much work.
     """
     if not product or len(witnesses) != len(product):
         raise RefusedError(

@@ -341,10 +341,7 @@ class EndsBound:
     ends: list[End]
 
     def at(self, ratios: list[Fraction]) -> dict[Fraction, Fraction]:
-        """Return the bound at each ratio; ratios grow.
-
-        Each term counts up to the last ratio at which it is not certainly below 0.
-        """
+        """Return the bound at growing ratios, each term while it is not certainly below 0."""
         fine = BITS + FINER
         floors = [(t.numerator << BITS) // t.denominator for t in ratios]
         gains, costs = [0] * (len(floors) + 1), [0] * (len(floors) + 1)
@@ -371,14 +368,10 @@ class EndsBound:
 def bound(
     runs: Runs, outcomes: list[Outcome], blocks: Masses, masses: Masses, close: Counts
 ) -> EndsBound:
-    """Return the sum over the blocks.
+    """Return the sum over the blocks, from the outcomes that P has, by falling loss.
 
-    Args:
-        runs: their number.
-        outcomes: of the base that P has, by falling loss.
-        blocks: masses under P from 0 to 1, of outcomes by falling loss.
-        masses: from 0 to 1, likewise.
-        close: for each block, of how many cells after it A is bounded by a chord.
+    ``blocks`` and ``masses`` are masses under P from 0 to 1, of outcomes by falling loss; ``close``
+    says for each block of how many cells after it A is bounded by a chord.
     """
     for listed in (blocks, masses):
         if len(listed) < 2 or sorted(set(listed)) != list(listed) or listed[0] or listed[-1] != 1:
@@ -480,13 +473,8 @@ def _chords(
     """Return, at either end of a block, the bounds at the first cells' ends, for at most n runs.
 
     Beyond the beginning x of a cell A(y) - A(k) is at least r (y - k), r the slope of its chord
-    from the block's beginning to x, and phi'(r c) >= r^(n-1) phi'(c) for r <= 1.
-
-    Args:
-        runs: their number.
-        block: where it begins and ends.
-        start: A at its beginning, rounded up.
-        cells: x, rounded up, and A(x), rounded down, at both ends of all cells in order.
+    from the block's beginning to x, and phi'(r c) >= r^(n-1) phi'(c) for r <= 1. ``start`` is A at
+    that beginning, rounded up; ``cells`` list x, up, and A(x), down, at both ends of all in order.
     """
     chords: list[list[int]] = [[], []]
     for (x, least), (end, _) in pairwise(cells):

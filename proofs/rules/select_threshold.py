@@ -130,12 +130,7 @@ class Envelope:
 def bound(runs: Runs, bounds: Points, best: Masses, worst: Masses, budget: Budget) -> Envelope:
     """Return the largest of all lines of all rectangles, those with x + r < 1 somewhere.
 
-    Args:
-        runs: their number.
-        bounds: bounds of the base's profile.
-        best: masses x of the accepted outcomes of largest loss.
-        worst: masses r of those of lowest loss.
-        budget: for the work.
+    ``best`` has masses x of the accepted outcomes of largest loss, ``worst`` r of those of lowest.
     """
     many = [bisect_left(worst.ends[:-1], 1 - x) for x in best.ends[:-1]]
     budget.spend(sum(many) * rectangle_work(runs.work))
@@ -209,10 +204,7 @@ def _rectangle(runs: Runs, best: Cell, worst: Cell) -> Iterator[Line]:
 
 
 def _usable_mass(b: arb) -> arb:
-    """Return the middle of a ball, exactly, cut to [_LEAST, 1].
-
-    Heuristic: a tangent is sound at any such place.
-    """
+    """Return a ball's middle, cut to [_LEAST, 1]. Heuristic: a tangent is sound anywhere."""
     return b.mid().max(ball(_LEAST)).min(1)
 
 
@@ -229,10 +221,7 @@ def _lower(value: arb) -> int:
 
 
 def _is_above(left: Line, right: Line, middle: Line) -> bool:
-    """Return whether one of two lines is at or above a third at every ratio.
-
-    The third line's cost lies between theirs.
-    """
+    """Return whether one of two lines is at or above a third, whose cost is between, everywhere."""
     gain, cost = right[0] - left[0], right[1] - left[1]
     return gain * (middle[1] - left[1]) >= (middle[0] - left[0]) * cost
 

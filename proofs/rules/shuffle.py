@@ -27,8 +27,7 @@ from dpproof.proofs.pairs.gaussian_above_floor import OppositeGaussiansPair
 from dpproof.proofs.pairs.pair import ShuffledReportsPair, swapped
 from dpproof.proofs.rules.finite_pair import alone, require_both_above
 from dpproof.proofs.sampled.allocated import AllocatedGaussianPair
-from dpproof.proofs.sampled.count_laws import read_scheme
-from dpproof.proofs.sampled.counted_gaussians import RELATIONS, CountedGaussiansPair
+from dpproof.proofs.sampled.counted_gaussians import RELATIONS, CountedGaussiansPair, read_scheme
 from dpproof.proofs.sampled.sampled import Direction, SampledPair
 
 NOTHING_FOR_BLANKS: Final = "adds nothing to the exact sum for a blank record"
@@ -438,10 +437,7 @@ def _up(weight: Fraction) -> int:
 
 
 def gaussian_sum(step: Application) -> tuple[str, ...]:
-    """Check that opposite Gaussians with mu = contribution/sigma dominate a sampled sum.
-
-    The relation is replace-one. Source: proofs/theory/replace_one.md.
-    """
+    """Check opposite Gaussians of mu = contribution/sigma. Source: proofs/theory/replace_one.md."""
     step.axiom()
     if step.conclusion.relation != "replace-one":
         raise RefusedError("the rule is about replace-one")

@@ -158,10 +158,7 @@ class SampledPair(tables.TabulatedPair):
         """Return the base, which dominates: forgetting the sample is post-processing.
 
         H_t of a mixture with P or Q itself is at most q H_t(P|Q) + (1-q) H_t of equal laws. For a
-        replacement t < 1 is about the swapped base, so the base has to be its own swap.
-
-        Raises:
-            RefusedError: it is not.
+        replacement t < 1 is about the swapped base, so a base that is not its own swap is refused.
         """
         swapped = tuple((pair.swapped(one), count) for one, count in self.base)
         if self.direction is Direction.REPLACEMENT and swapped != self.base:

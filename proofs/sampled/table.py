@@ -154,10 +154,7 @@ class Table:
 
     @property
     def top(self) -> Fraction | None:
-        """Return 3/span, above which neighbours turn against each other.
-
-        Neighbours one span apart turn against each other up to pi/span, above 3/span.
-        """
+        """Return 3/span: from there to pi/span neighbours turn against each other."""
         return 3 / self.span if self.fine else None
 
     def along(self, c: Fraction, step: arb, count: int) -> list[acb]:
@@ -325,10 +322,7 @@ def _points(heights: list[list[tuple[int, arb]]], span: arb) -> list[Point]:
 
 
 def _corners(points: list[Point]) -> list[int]:
-    """Return the numbers of the points that a convex, falling polygon goes through.
-
-    A point at which it is not certainly convex, or falling, is left out.
-    """
+    """Return the points of a polygon, without those where it is not surely convex and falling."""
     corners: list[int] = []
     for place, point in enumerate(points):
         while len(corners) > 1:

@@ -22,8 +22,7 @@ from dpproof.proofs.core.frozen import frozen
 from dpproof.proofs.core.pairs import GaussianPair, Product
 from dpproof.proofs.limits import MAX_NODES
 from dpproof.proofs.pairs.pair import Moments, moments as pair_moments, some_infinite
-from dpproof.proofs.sums.lattice import cells, lattice_profile
-from dpproof.proofs.sums.residues import finite_profile, value_work
+from dpproof.proofs.sums.finite_sums import cells, finite_profile, lattice_profile, value_work
 
 _MORE_BITS: Final = 64  # for the angles of many terms; enclosures are sound with any number
 

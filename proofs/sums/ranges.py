@@ -30,12 +30,9 @@ class Recursion:
     """
 
     def __init__(self, length: Fraction, cells: int, bits: int) -> None:
-        """Begin with one mechanism, (sqrt(a) - sqrt(u))^2 / (a - 1).
+        """Begin with one mechanism, (sqrt(a) - sqrt(u))^2 / (a - 1), of this range above 0.
 
-        Args:
-            length: of the range, above 0.
-            cells: for each range, at least 2.
-            bits: of every number.
+        Of cells there are at least 2 for each range, and every number has so many bits.
         """
         scale = _DIGITS + (int(cells / length) + 1).bit_length()
         step = -lower_units(-(ball(length) / cells).expm1(), scale)
@@ -56,8 +53,7 @@ class Recursion:
     def step(self, least: int) -> None:
         """Add one mechanism; end where the value is at most ``least`` above the one before.
 
-        Raises:
-            RefusedError: rounding hides that the bound is convex, or which chord is the largest.
+        Refuse if rounding hides that the bound is convex, or which chord is the largest.
         """
         one, cells = 1 << self.bits, self.cells
         level = self.values[-1]

@@ -17,9 +17,8 @@ from dpproof.proofs.core.pairs import GaussianPair
 from dpproof.proofs.core.statements import GDP
 from dpproof.proofs.rules import RULES, gdp_zcdp
 from dpproof.proofs.sampled import sampled, table
-from dpproof.proofs.sampled.count_laws import read_scheme
-from dpproof.proofs.sampled.counted_gaussians import CountedGaussiansPair
-from dpproof.proofs.sums.residues import finite_profile
+from dpproof.proofs.sampled.counted_gaussians import CountedGaussiansPair, read_scheme
+from dpproof.proofs.sums.finite_sums import finite_profile
 from tests.architecture.tree import ROOT
 from tests.proofs import test_kernel, test_labels, test_limits
 from tests.proofs.branches import traced, untaken

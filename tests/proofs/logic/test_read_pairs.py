@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from dpproof.proofs.core.errors import RefusedError
-from dpproof.proofs.logic.read_pairs import KINDS
-from dpproof.proofs.logic.statement import LANGUAGE
+from dpproof.proofs.logic.statement import KINDS, LANGUAGE
 
 GAUSSIAN: dict[str, Any] = {"kind": "gaussian", "mu_squared": "1/9"}
 RATE = ("0", "1", "9/8", "-1/8")

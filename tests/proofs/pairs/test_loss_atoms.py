@@ -32,7 +32,7 @@ from dpproof.proofs.pairs.pair import (
     terms_of,
 )
 from dpproof.proofs.sampled.sampled import Direction, SampledPair
-from dpproof.proofs.sums.residues import finite_profile
+from dpproof.proofs.sums.finite_sums import finite_profile
 from tests.proofs.builders import drawn_masses
 
 F = Fraction

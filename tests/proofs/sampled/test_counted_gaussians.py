@@ -12,8 +12,7 @@ from flint import arb, ctx
 from dpproof.accountant.sampling import TruncatedPoisson, UserPoisson, WithReplacement
 from dpproof.accountant.subsampling.counted_gaussians import CountedGaussiansPair as Theirs
 from dpproof.proofs.core.errors import RefusedError
-from dpproof.proofs.sampled.count_laws import read_scheme
-from dpproof.proofs.sampled.counted_gaussians import CountedGaussiansPair
+from dpproof.proofs.sampled.counted_gaussians import CountedGaussiansPair, read_scheme
 from dpproof.proofs.sums.contour import Line
 
 F = Fraction

@@ -14,8 +14,7 @@ from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.pairs import LaplacePair, Pair, Product
 from dpproof.proofs.pairs.finite import RandomizedResponsePair
 from dpproof.proofs.pairs.pair import DiscreteGaussianPair, DiscreteLaplacePair
-from dpproof.proofs.sums.lattice import cells, lattice_profile
-from dpproof.proofs.sums.residues import finite_profile
+from dpproof.proofs.sums.finite_sums import cells, finite_profile, lattice_profile
 
 F = Fraction
 ANSWER, COIN = (

@@ -14,7 +14,7 @@ from dpproof.proofs.core.arithmetic import ball
 from dpproof.proofs.core.pairs import GaussianPair, LaplacePair, Pair, Product
 from dpproof.proofs.pairs.finite import FinitePair, RandomizedResponsePair
 from dpproof.proofs.pairs.pair import DiscreteLaplacePair, LogisticPair
-from dpproof.proofs.sums.residues import finite_profile, value_work
+from dpproof.proofs.sums.finite_sums import finite_profile, value_work
 
 F = Fraction
 HALF, THIRD = F(1, 2), F(1, 3)

@@ -182,13 +182,16 @@ def _table(product: Product, point: Point, fine: int) -> Subject:
 
 def _summed(used: Subject, point: Point) -> tuple[Maker, int]:
     """Prove a point by Chernoff's bound, a folded sum or a contour."""
-    order = _chernoff_order(used, point)
+    order, room = _chernoff_order(used, point)
     if order is not None:
         with contextlib.suppress(NotCertified):  # a contour may stand further left
-            listed: Json = quadratures(used, order)
+            accuracy = math.log(4 * len(used.named.factors) / room)
+            listed: Json = quadratures(used, order, accuracy=accuracy)
             hint: Object = {"c": show_rational(Fraction(order)), "factors": listed}
             return lambda points: fact_step("chernoff", used.named, points, hint), 0
-    saddle = _shorter(used, find_saddle(used.used, lambda one: one.epsilon - point.epsilon))
+    saddle = _shorter(
+        used, find_saddle(used.used.bundled(), lambda one: one.epsilon - point.epsilon)
+    )
     on_lattice = folded_sum(used, saddle, point.among)
     if on_lattice is not None:
         return _smallest_slack(on_lattice, point)
@@ -216,7 +219,7 @@ def _shorter(used: Subject, saddle: Saddle) -> Saddle:
 
 def _moved(subject: Subject, saddle: Saddle, c: float) -> Saddle:
     """Return another tilt for the same question; further left the nodes may be further apart."""
-    other = saddle_at(subject.used, c)
+    other = saddle_at(subject.used.bundled(), c)
     return replace(other, epsilon=saddle.epsilon, log_delta=saddle.log_delta)
 
 
@@ -248,20 +251,21 @@ def _smallest_slack(proof: Proof, point: Point) -> tuple[Maker, int]:
     return proof.fact, int(enough[0])
 
 
-def _chernoff_order(subject: Subject, point: Point) -> float | None:
-    """Return the least order at which Chernoff's bound proves the point: it needs fewest nodes."""
+def _chernoff_order(subject: Subject, point: Point) -> tuple[float | None, float]:
+    """Return the least order at which Chernoff's bound proves the point, and the room it has."""
     product = subject.used
     if point.epsilon <= 0 or point.delta >= 1 or infinite_mass(product).upper > 0:
-        return None
+        return None, 0.0
     c = max(-math.log(point.delta), 1.0) / point.epsilon * _ORDERS
     c = np.array([rounded_short(one) for one in c])
     try:
         cgf = total_cgf(product.bundled(), c + 0j)
     except NotCertified:
-        return None
+        return None, 0.0
     bound = chernoff(c, cgf.value.real + cgf.radius, point.epsilon)
-    proved = np.flatnonzero(bound < math.log(point.delta) - 1e-6)
-    return float(c[proved[0]]) if proved.size else None
+    room = math.log(point.delta) - bound
+    proved = np.flatnonzero(room > 1e-6)
+    return (float(c[proved[0]]), float(room[proved[0]])) if proved.size else (None, 0.0)
 
 
 _BITS = 30  # Bits of a delta.
@@ -358,7 +362,7 @@ def _many_along(
 def _proof(product: Product, epsilon: float, fine: int) -> Proof | None:
     """Return a sum that suits one epsilon, or None if it takes too much of the checker's work."""
     used = subject(product, fine=fine, negligible=_LEFT_OUT)
-    saddle = find_saddle(used.used, lambda one: one.epsilon - epsilon)
+    saddle = find_saddle(used.used.bundled(), lambda one: one.epsilon - epsilon)
     proof = folded_sum(used, saddle) or contour_proof(used, saddle, EASY_NODES)
     try:
         proof.work(1)

@@ -24,6 +24,7 @@ from dpproof.proofs.core.frozen import frozen
 from dpproof.proofs.core.pairs import Product
 from dpproof.proofs.core.rule import Application
 from dpproof.proofs.core.rules import at_most, exactly, fact
+from dpproof.proofs.fields import alike
 from dpproof.proofs.pairs.pair import Moments, largest_of, lattice_of, moments as pair_moments
 from dpproof.proofs.rules.prices import allocated_line, profile_making, profile_work, spend
 from dpproof.proofs.sampled.allocated import AllocatedGaussianPair
@@ -67,7 +68,7 @@ def contour(step: Application) -> tuple[str, ...]:
     The sum is made in proofs/sums/contour.py.
     """
     claim, line = fact(step), read_line(step.witness)
-    witnesses = step.witness.items("factors")
+    witnesses = alike(step.witness)
     spend(step, line.nodes, claim.product, witnesses)
     step.budget.spend(limits.formula_work("gaussian", 1, line.nodes))
     step.budget.spend(limits.line_work(line.nodes, len(claim.points)))
@@ -84,7 +85,7 @@ def lattice(step: Application) -> tuple[str, ...]:
     e^{-s_k l} (1/(1 - e^{-s_k h}) - e^{eps - l}/(1 - e^{-(s_k+1) h})), s_k = c + 2 pi i k/(N h).
     """
     claim, period = fact(step), read_period(step.witness)
-    product, witnesses = claim.product, step.witness.items("factors")
+    product, witnesses = claim.product, alike(step.witness)
     spend(step, period.half, product, witnesses)
     step.budget.spend(2 * limits.line_work(period.half, len(claim.points)))
 
@@ -135,7 +136,7 @@ def chernoff(step: Application) -> tuple[str, ...]:
     It holds as (1 - e^{-x})_+ is at most that factor times e^{cx}.
     """
     claim, c = fact(step), step.witness.positive("c")
-    witnesses = step.witness.items("factors")
+    witnesses = alike(step.witness)
     spend(step, 1, claim.product, witnesses)
     step.budget.spend(limits.PER_COMPARISON * len(claim.points))
 

@@ -40,7 +40,7 @@ from dpproof.accountant.engine.saddle_point import Saddle, find_saddle, saddle_a
 from dpproof.accountant.errors import NotCertified
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair, Points
 from dpproof.accountant.guarantees.rounding import short_up
-from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.pairs.product import Product, steers
 from dpproof.accountant.subsampling.allocated import AllocatedGaussianPair
 from dpproof.accountant.subsampling.subsampled import SubsampledPair
 from dpproof.proofs import limits
@@ -57,6 +57,8 @@ _FAINT = 1e-31  # A delta below which any up to 1e-30 will do.
 ALIKE = 1e-24  # Deltas of an allocation below it are not told apart in a curve. Heuristic.
 # Orders of Chernoff's bound, as shares of -log(delta)/epsilon.
 _ORDERS = np.array([0.5, 0.8, 1.2, 1.8])
+_NEARBY = -20.0  # Log of what aliases may add to the delta of a point. Heuristic.
+_MANY, _STEERED = 16, 0.1  # Pairs whose K is first approximated, and how closely. Heuristic.
 _LEFTWARDS = (
     0.7,
     0.5,
@@ -227,6 +229,7 @@ def _along(subject: Subject, saddle: Saddle, point: Point) -> tuple[Maker, int]:
     """Prove a point by a contour, made longer as long as that gains enough."""
     limit = most_nodes(subject, rounded_short(saddle.c), _SHARE // point.among)
     most, choice = min(EASY_NODES, limit), None
+    saddle = replace(saddle, log_tolerance=_NEARBY)
     while True:
         proof = contour_proof(subject, saddle, most)
         with contextlib.suppress(NotCertified):  # a longer one may do
@@ -258,12 +261,18 @@ def _chernoff_order(subject: Subject, point: Point) -> tuple[float | None, float
         return None, 0.0
     c = max(-math.log(point.delta), 1.0) / point.epsilon * _ORDERS
     c = np.array([rounded_short(one) for one in c])
+    bundled = product.bundled()
     try:
-        cgf = total_cgf(product.bundled(), c + 0j)
+        if len(product.factors) > _MANY:
+            counts = np.array([float(one.count) for one in bundled.factors])
+            near = chernoff(c, counts @ steers(bundled, c)[:, 0], point.epsilon)
+            c = c[near < math.log(point.delta) + _STEERED][:2]
+        if not c.size:
+            return None, 0.0
+        cgf = total_cgf(bundled, c + 0j)
     except NotCertified:
         return None, 0.0
-    bound = chernoff(c, cgf.value.real + cgf.radius, point.epsilon)
-    room = math.log(point.delta) - bound
+    room = math.log(point.delta) - chernoff(c, cgf.value.real + cgf.radius, point.epsilon)
     proved = np.flatnonzero(room > 1e-6)
     return (float(c[proved[0]]), float(room[proved[0]])) if proved.size else (None, 0.0)
 

@@ -154,7 +154,7 @@ class MixtureAtTilt:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Alike:
     """Mixtures at one abscissa that share their rules."""
 
@@ -503,7 +503,8 @@ def contour_proof(subject: Subject, saddle: Saddle, most: int) -> ContourProof:
     step = alias_step(saddle, on_axis)
     log_moment = on_axis.at(c)
     needed = log_moment - saddle.c * saddle.epsilon - saddle.log_delta
-    needed -= _LOG_CUT if subject.used is subject.named else _LOG_CUT_TABLE
+    plain = max(_LOG_CUT, saddle.log_tolerance - 2.0)
+    needed -= plain if subject.used is subject.named else _LOG_CUT_TABLE
     lengths = np.unique(np.geomspace(8, EASY_NODES, _LENGTHS).astype(int))
     for longest, reach in _RULES:
         tail = Tail.of(subject, c, step, longest)

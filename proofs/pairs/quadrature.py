@@ -188,7 +188,7 @@ class Powers(Integrand):
             )
             order = ceil(c + 1)
             if order <= MAX_EXPANDED and right**2 >= order**2 * self.pair.mu_squared:
-                terms = _moment_terms(self.pair, order)
+                terms = _moment_terms(self.pair, order, ctx.prec)
                 size = size.min(sum(terms, arb(0)) ** (ball(c + 1) / order))
                 beyond = (x * normal_tail(ball(right) - k * mu) for k, x in enumerate(terms))
                 outside = outside.min(low + sum(beyond, arb(0)))
@@ -199,7 +199,8 @@ class Powers(Integrand):
         return 2 * ball(2 * b * b).exp() * size / decay + ball(b * b / 2).exp() * outside
 
 
-def _moment_terms(pair: SubsampledGaussianPair, order: int) -> list[arb]:
+@lru_cache(maxsize=1)  # both lines of a pair ask
+def _moment_terms(pair: SubsampledGaussianPair, order: int, _: int) -> list[arb]:
     """Return the terms of E[(1 + u)^order] by the binomial theorem."""
     q, rest = ball(pair.sampling_rate), ball(1 - pair.sampling_rate)
     return [

@@ -68,7 +68,7 @@ def abbreviated(steps: Sequence[Step]) -> str:
         stated: Object = dict(step.conclusion)
         if _canonical(known.at_length(short).get("conclusion")) != _canonical(stated):
             cited = products.get(_canonical(stated.get("product")))
-            short["conclusion"] = {**stated, "product": cited} if cited else stated
+            short["conclusion"] = {**stated, "product": cited} if cited else _one_way(stated)
         lines.append(_compact({**short, **({"label": step.label} if step.label else {})}))
         known.listed.append(stated)
         for way in _WAYS:
@@ -95,8 +95,11 @@ class _Known:
         try:
             if "conclusion" not in step:
                 said = self._conclusion(step["rule"], step["premises"], step["witness"])
-            else:
+            elif "product" in step["conclusion"]:
                 said = {**step["conclusion"], "product": self._cited(step["conclusion"]["product"])}
+            else:
+                said = {**step["conclusion"]}
+                said.setdefault("backward", said["forward"])
         except (AttributeError, CertificateError, LookupError, TypeError, ValueError):
             return step
         except ZeroDivisionError:
@@ -140,6 +143,13 @@ class _Known:
             empty = {"count": 0, "pair": factor["pair"]}
             counts.setdefault(_canonical(factor["pair"]), empty)["count"] += factor["count"] * count
         return list(counts.values())
+
+
+def _one_way(stated: Object) -> Object:
+    """Return a conclusion without its backward product if that is the forward one."""
+    both = [_canonical(stated.get(way)) for way in _WAYS]
+    alike = "forward" in stated and both[0] == both[1]
+    return {key: one for key, one in stated.items() if not (alike and key == "backward")}
 
 
 def _about(one: Mapping[str, Any], claim: Object) -> Object:

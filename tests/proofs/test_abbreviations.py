@@ -16,7 +16,7 @@ from tests.proofs.second.agreement import disagreement
 from tests.proofs.second.chains import chain
 from tests.proofs.second.mutate import mutant
 from tests.proofs.second.short import at_length
-from tests.proofs.support import Object, fact, factor, gaussian, pairs, said
+from tests.proofs.support import Object, fact, factor, gaussian, pairs, said, stated
 
 NOISE: Object = {"sigma": "2", "sensitivity": "1"}
 HALF: Object = {"mu_squared": "1/4", "sampling_rate": "1/2"}
@@ -115,6 +115,19 @@ def test_a_wrong_conclusion_is_not_left_out(place: int) -> None:
     assert isinstance(verdict, Rejected)
     assert verdict.step in {place, place + 1}
     assert verdict == check_text(Certificate(tuple(steps)).to_json(full=True))
+
+
+def test_equal_products_are_written_once() -> None:
+    """A pair that is the same in both directions leaves one out, of any rule."""
+    both, one_way = stated(pairs([THIRD])), stated(pairs([THIRD], [gaussian("1/4")]))
+
+    assert '"backward"' not in Certificate((both,)).to_json().split('"steps":[')[1]
+    assert '"backward"' in Certificate((one_way,)).to_json().split('"steps":[')[1]
+    for step in (both, one_way):
+        text = Certificate((step,)).to_json()
+        assert Certificate.from_json(text) == Certificate((step,))
+        assert check_text(text).ok
+        assert disagreement(text) is None
 
 
 def test_true_is_no_count() -> None:

@@ -32,6 +32,9 @@ def _step(short: Any, place: int, said: list[Any], claim: Any) -> Any:  # noqa: 
         return short
     step = {"premises": [place - 1], "witness": {}, **short}
     try:
+        if "conclusion" in step and "product" not in step["conclusion"]:
+            both = {"backward": step["conclusion"]["forward"], **step["conclusion"]}
+            return {**step, "conclusion": both}
         if "conclusion" in step:
             cited = _cited(step["conclusion"]["product"], said)
             return {**step, "conclusion": {**step["conclusion"], "product": cited}}

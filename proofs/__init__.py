@@ -49,13 +49,9 @@ def check_text(text: str, *, core: bool = False) -> Verdict:
     Raises:
         TypeError: what is given is no text.
     """
-    if core:  # writing a certificate does not need flint
-        from dpproof.proofs.core import kernel as alone  # noqa: PLC0415  # as above
+    from dpproof.proofs import kernel  # noqa: PLC0415  # writing a certificate does not need flint
 
-        return alone.check_text(text)
-    from dpproof.proofs import kernel  # noqa: PLC0415  # as above
-
-    return kernel.check_text(text)
+    return kernel.at_length(text) if core else kernel.check_text(text)
 
 
 def _require_certificate(certificate: object) -> None:

@@ -20,9 +20,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from dpproof.proofs.core.kernel import check_text as check_by_core
 from dpproof.proofs.core.verdict import Rejected, Verdict, VerifiedUnder
-from dpproof.proofs.kernel import check_text
+from dpproof.proofs.kernel import at_length, check_text
 from dpproof.proofs.limits import MAX_CHARACTERS
 
 _NAME: Final = re.compile("[a-z/-]+")
@@ -59,7 +58,7 @@ def _answer(path: str, show: str, *, core: bool) -> int:
     except (OSError, ValueError) as error:
         return _unanswered(f"{path}: {getattr(error, 'strerror', None) or error}")
     text = content.decode("utf-8", errors="replace")
-    verdict = check_by_core(text) if core else check_text(text)
+    verdict = at_length(text) if core else check_text(text)
     if isinstance(verdict, Rejected):
         _write("\n".join(lines(verdict)) + "\n")
         return REJECTED

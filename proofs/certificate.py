@@ -10,6 +10,7 @@ import reprlib
 from collections.abc import Mapping
 from fractions import Fraction
 
+from dpproof.proofs.abbreviations import abbreviated, expanded
 from dpproof.proofs.core.certificate import FORMAT, VERSION, Json, Step, read_rational, read_steps
 from dpproof.proofs.core.errors import CertificateError
 from dpproof.proofs.core.frozen import frozen
@@ -36,14 +37,18 @@ class Certificate:
             raise CertificateError("a certificate has at least one step")
         return self.steps[-1].conclusion
 
-    def to_json(self) -> str:
-        """Return the certificate as text: one step a line, the claim first; refuse other values."""
+    def to_json(self, *, full: bool = False) -> str:
+        """Return the certificate as text: one step a line, the claim first; refuse other values.
+
+        Args:
+            full: write what follows from earlier steps, too, as readers of version 1 need it.
+        """
         try:
-            return self._text()
+            return self._full() if full or not self.steps else abbreviated(self.steps)
         except (TypeError, ValueError, RecursionError) as error:
             raise CertificateError(f"not JSON: {error}") from None
 
-    def _text(self) -> str:
+    def _full(self) -> str:
         lines = [
             json.dumps(
                 {
@@ -62,7 +67,7 @@ class Certificate:
     @staticmethod
     def from_json(text: str) -> Certificate:
         """Read a certificate; anything unusual but a byte-order mark before it is refused."""
-        return Certificate(read_steps(text))
+        return Certificate(read_steps(expanded(text)))
 
 
 def show_rational(value: Fraction | int) -> str:

@@ -26,6 +26,17 @@ def points(fields: Fields, name: str) -> tuple[tuple[Fraction, Fraction], ...]:
     return pairs
 
 
+def alike(fields: Fields, name: str = "factors") -> list[object]:
+    """Return a list in which a whole number stands for the value at that earlier place."""
+    listed = list(fields.items(name))
+    for place, item in enumerate(listed):
+        if type(item) is int:
+            if not 0 <= item < place:
+                raise RefusedError(f"{name}: {item} is no earlier place")
+            listed[place] = listed[item]
+    return listed
+
+
 def wholes(fields: Fields, name: str) -> tuple[int, ...]:
     """Return a list of integers."""
     listed = fields.items(name)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from dpproof.proofs.abbreviations import expanded
 from dpproof.proofs.certificate import Certificate
 from dpproof.proofs.core import kernel
+from dpproof.proofs.core.errors import CertificateError
 from dpproof.proofs.core.rule import Rule
-from dpproof.proofs.core.verdict import Verdict
+from dpproof.proofs.core.verdict import Rejected, Verdict
 from dpproof.proofs.rules import RULES, SYSTEM
 
 
@@ -19,4 +21,12 @@ def check(certificate: Certificate, rules: Mapping[str, Rule] = RULES) -> Verdic
 
 def check_text(text: str) -> Verdict:
     """Verify a certificate from its JSON."""
-    return kernel.check_text(text, SYSTEM)
+    return at_length(text, SYSTEM)
+
+
+def at_length(text: str, system: kernel.System = kernel.CORE) -> Verdict:
+    """Verify a certificate from its JSON, which may leave out what follows."""
+    try:
+        return kernel.check_text(expanded(text), system)
+    except CertificateError as error:
+        return Rejected(None, "format", str(error))

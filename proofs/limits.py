@@ -25,6 +25,7 @@ MAX_SUM_BITS: Final = 1 << 16  # of the common denominator of other sums
 MAX_NODES: Final = 1 << 18  # of a sum, and of all lines of a table
 MAX_MATRIX: Final = 1 << 18  # terms times the root of the nodes
 MAX_QUADRATURE: Final = 1 << 14  # nodes of a trapezoid rule on either side
+MAX_EXPANDED: Final = 64  # order of a moment of a subsampled Gaussian, by its expansion
 MAX_TABLE_RUNS: Final = 64  # of one stride: strides double, and no table has so many octaves
 MAX_TABLE_CELLS: Final = 1 << 15  # of one side, and the longest stride
 DIRECT: Final = 64  # masses of a table that are added up one by one

@@ -26,8 +26,10 @@ from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.guarantees.pure_dp import BoundedRange
 from dpproof.accountant.guarantees.rounding import short_up
 from dpproof.accountant.pairs.finite import FinitePair
+from dpproof.accountant.pairs.gaussian import GaussianPair
 from dpproof.accountant.pairs.pair import Pair
 from dpproof.accountant.pairs.product import Factor, Product
+from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from dpproof.accountant.ranges import ComposedRangePair, as_logistic
 from dpproof.accountant.run_counts.law import RunLaw
 from dpproof.accountant.selection.finite_base import curve
@@ -202,6 +204,8 @@ class Substitutes:
     def of(self, pair: DominatingPair[Any]) -> DominatingPair[Any]:
         """Return both directions with all substitutes, as a stated guarantee."""
         forward, backward = (self._product(one) for one in (pair.forward, pair.backward))
+        if forward is pair.forward and backward is pair.backward:
+            return pair
         return DominatingPair(forward=forward, backward=backward, relation=pair.relation)
 
     def substituted(self, guarantee: Guarantee[Any]) -> Guarantee[Any]:
@@ -217,6 +221,8 @@ class Substitutes:
         """Return a product with all substitutes."""
         if product in self.products:
             return self.products[product]
+        if all(isinstance(f.pair, GaussianPair | SubsampledGaussianPair) for f in product.factors):
+            return product
         factors = [Factor(self._pair(f.pair), f.count) for f in product.factors]
         return as_gaussian(Product.merge(factors))
 

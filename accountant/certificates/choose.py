@@ -40,7 +40,7 @@ from dpproof.accountant.engine.saddle_point import Saddle, find_saddle, saddle_a
 from dpproof.accountant.errors import NotCertified
 from dpproof.accountant.guarantees.dominating_pair import DominatingPair, Points
 from dpproof.accountant.guarantees.rounding import short_up
-from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.pairs.product import Product, steers
 from dpproof.accountant.subsampling.allocated import AllocatedGaussianPair
 from dpproof.accountant.subsampling.subsampled import SubsampledPair
 from dpproof.proofs import limits
@@ -57,6 +57,8 @@ _FAINT = 1e-31  # A delta below which any up to 1e-30 will do.
 ALIKE = 1e-24  # Deltas of an allocation below it are not told apart in a curve. Heuristic.
 # Orders of Chernoff's bound, as shares of -log(delta)/epsilon.
 _ORDERS = np.array([0.5, 0.8, 1.2, 1.8])
+_NEARBY = -20.0  # Log of what aliases may add to the delta of a point. Heuristic.
+_MANY, _STEERED = 16, 0.1  # Pairs whose K is first approximated, and how closely. Heuristic.
 _LEFTWARDS = (
     0.7,
     0.5,
@@ -182,13 +184,16 @@ def _table(product: Product, point: Point, fine: int) -> Subject:
 
 def _summed(used: Subject, point: Point) -> tuple[Maker, int]:
     """Prove a point by Chernoff's bound, a folded sum or a contour."""
-    order = _chernoff_order(used, point)
+    order, room = _chernoff_order(used, point)
     if order is not None:
         with contextlib.suppress(NotCertified):  # a contour may stand further left
-            listed: Json = quadratures(used, order)
+            accuracy = math.log(4 * len(used.named.factors) / room)
+            listed: Json = quadratures(used, order, accuracy=accuracy)
             hint: Object = {"c": show_rational(Fraction(order)), "factors": listed}
             return lambda points: fact_step("chernoff", used.named, points, hint), 0
-    saddle = _shorter(used, find_saddle(used.used, lambda one: one.epsilon - point.epsilon))
+    saddle = _shorter(
+        used, find_saddle(used.used.bundled(), lambda one: one.epsilon - point.epsilon)
+    )
     on_lattice = folded_sum(used, saddle, point.among)
     if on_lattice is not None:
         return _smallest_slack(on_lattice, point)
@@ -216,7 +221,7 @@ def _shorter(used: Subject, saddle: Saddle) -> Saddle:
 
 def _moved(subject: Subject, saddle: Saddle, c: float) -> Saddle:
     """Return another tilt for the same question; further left the nodes may be further apart."""
-    other = saddle_at(subject.used, c)
+    other = saddle_at(subject.used.bundled(), c)
     return replace(other, epsilon=saddle.epsilon, log_delta=saddle.log_delta)
 
 
@@ -224,6 +229,7 @@ def _along(subject: Subject, saddle: Saddle, point: Point) -> tuple[Maker, int]:
     """Prove a point by a contour, made longer as long as that gains enough."""
     limit = most_nodes(subject, rounded_short(saddle.c), _SHARE // point.among)
     most, choice = min(EASY_NODES, limit), None
+    saddle = replace(saddle, log_tolerance=_NEARBY)
     while True:
         proof = contour_proof(subject, saddle, most)
         with contextlib.suppress(NotCertified):  # a longer one may do
@@ -248,20 +254,27 @@ def _smallest_slack(proof: Proof, point: Point) -> tuple[Maker, int]:
     return proof.fact, int(enough[0])
 
 
-def _chernoff_order(subject: Subject, point: Point) -> float | None:
-    """Return the least order at which Chernoff's bound proves the point: it needs fewest nodes."""
+def _chernoff_order(subject: Subject, point: Point) -> tuple[float | None, float]:
+    """Return the least order at which Chernoff's bound proves the point, and the room it has."""
     product = subject.used
     if point.epsilon <= 0 or point.delta >= 1 or infinite_mass(product).upper > 0:
-        return None
+        return None, 0.0
     c = max(-math.log(point.delta), 1.0) / point.epsilon * _ORDERS
     c = np.array([rounded_short(one) for one in c])
+    bundled = product.bundled()
     try:
-        cgf = total_cgf(product.bundled(), c + 0j)
+        if len(product.factors) > _MANY:
+            counts = np.array([float(one.count) for one in bundled.factors])
+            near = chernoff(c, counts @ steers(bundled, c)[:, 0], point.epsilon)
+            c = c[near < math.log(point.delta) + _STEERED][:2]
+        if not c.size:
+            return None, 0.0
+        cgf = total_cgf(bundled, c + 0j)
     except NotCertified:
-        return None
-    bound = chernoff(c, cgf.value.real + cgf.radius, point.epsilon)
-    proved = np.flatnonzero(bound < math.log(point.delta) - 1e-6)
-    return float(c[proved[0]]) if proved.size else None
+        return None, 0.0
+    room = math.log(point.delta) - chernoff(c, cgf.value.real + cgf.radius, point.epsilon)
+    proved = np.flatnonzero(room > 1e-6)
+    return (float(c[proved[0]]), float(room[proved[0]])) if proved.size else (None, 0.0)
 
 
 _BITS = 30  # Bits of a delta.
@@ -358,7 +371,7 @@ def _many_along(
 def _proof(product: Product, epsilon: float, fine: int) -> Proof | None:
     """Return a sum that suits one epsilon, or None if it takes too much of the checker's work."""
     used = subject(product, fine=fine, negligible=_LEFT_OUT)
-    saddle = find_saddle(used.used, lambda one: one.epsilon - epsilon)
+    saddle = find_saddle(used.used.bundled(), lambda one: one.epsilon - epsilon)
     proof = folded_sum(used, saddle) or contour_proof(used, saddle, EASY_NODES)
     try:
         proof.work(1)

@@ -15,8 +15,9 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
-from typing import Final, TypeAlias, final
+from functools import lru_cache, partial
+from operator import itemgetter
+from typing import Any, Final, TypeAlias, final
 
 import numpy as np
 
@@ -35,6 +36,7 @@ from dpproof.accountant.guarantees.dominating_pair import Points
 from dpproof.accountant.guarantees.guarantee import pair_in_words
 from dpproof.accountant.pairs.finite import FinitePair, LatticePair
 from dpproof.accountant.pairs.gaussian import GaussianPair
+from dpproof.accountant.pairs.gaussian_mixtures import GaussianMixtures
 from dpproof.accountant.pairs.laplace import LaplacePair, LogisticShift
 from dpproof.accountant.pairs.opposite_gaussians import OppositeGaussiansPair
 from dpproof.accountant.pairs.pair import Pair
@@ -49,9 +51,11 @@ from dpproof.proofs.limits import MAX_QUADRATURE
 
 _LARGEST_TURN = 1.49  # Largest mu times shift: the checker allows 3/2. Heuristic.
 _SHIFTS = 8  # Shifts tried for a tail. Heuristic.
-_OWN_SHIFTS = (3.0, 2.1, 1.5, 1.0)  # Shifts tried for M itself: larger ones lose digits. Heuristic.
+_OWN_SHIFTS = (3.0, 2.1, 1.5, 1.0, 0.7, 0.5)  # For M itself: larger ones lose digits. Heuristic.
 # Logs of how far below 1/count the error of M is, for M itself and for tails. Heuristic.
 EXACT, _ROUGH = 30.0, 5.0
+_BLUR = 2 * math.exp(-_ROUGH)  # of a tail, over the count
+_SPREAD = 1.5  # Ratio of the mu^2 of mixtures that share a rule. Heuristic.
 _LARGEST_LOSS = 600.0  # A loss whose exponential is representable as a float.
 
 Mixture = SubsampledGaussianPair | OppositeGaussiansPair
@@ -78,18 +82,19 @@ class ShiftedRule:
             "right": self.right,
         }
 
-    def samples(self, pair: Mixture) -> tuple[Reals, Complexes]:
-        """Return the weights' log sizes, and the term that grows with the power, at the nodes."""
+    def samples(self, pairs: Sequence[Mixture]) -> tuple[Reals, Complexes]:
+        """Return logs of the weights' sizes, and what grows with the power, at pairs and nodes."""
         x = self.step * np.arange(-self.left, self.right + 1)
         log_weight = math.log(self.step / math.sqrt(2 * math.pi)) + 0.5 * self.shift**2
-        above = self._log_ratio(pair, x, 1.0)
-        if isinstance(pair, SubsampledGaussianPair):
-            return log_weight - 0.5 * x * x, above
-        return log_weight - 0.5 * x * x + above.real, above - self._log_ratio(pair, x, -1.0)
+        above = self._log_ratio(pairs, x, 1.0)
+        if isinstance(pairs[0], SubsampledGaussianPair):
+            return np.broadcast_to(log_weight - 0.5 * x * x, above.shape), above
+        return log_weight - 0.5 * x * x + above.real, above - self._log_ratio(pairs, x, -1.0)
 
-    def _log_ratio(self, pair: Mixture, x: Reals, sign: float) -> Complexes:
+    def _log_ratio(self, pairs: Sequence[Mixture], x: Reals, sign: float) -> Complexes:
         """Return the log of 1-q + q e^{sign mu z - mu^2/2} at the nodes z = x + i shift."""
-        mu, q = math.sqrt(pair.mu_squared), float(pair.sampling_rate)
+        mu = np.sqrt([[float(pair.mu_squared)] for pair in pairs])
+        q = np.array([[float(pair.sampling_rate)] for pair in pairs])
         real = np.minimum(sign * mu * x - 0.5 * mu * mu, _LARGEST_LOSS)
         return np.asarray(np.log1p(q * np.expm1(real + 1j * sign * mu * self.shift)))
 
@@ -106,69 +111,139 @@ class MixtureAtTilt:
     log_size: float  # log of S over M(c), without the cosine
     log_moment: float  # log M(c)
     count: int  # the number of times the pair occurs
+    # Logs of the terms of a whole moment's expansion, where that is the checker's bound.
+    terms: tuple[float, ...] = ()
 
     @staticmethod
-    @lru_cache(maxsize=_REMEMBERED)
-    def at(pair: Mixture, c: float, count: int) -> MixtureAtTilt:
-        """Return all that does not depend on the length of the contour."""
+    def at(pair: Mixture, c: float, count: int, moment: float) -> MixtureAtTilt:
+        """Return all that does not depend on the length of the contour, from K(c)."""
         mu2, q = float(pair.mu_squared), float(pair.sampling_rate)
-        moment = float(pair.cgf(np.array([c + 0j])).value.real[0])
         lifted = -c * math.log1p(-q) - moment
         grown = float(np.logaddexp(0.0, math.log(q) + 0.5 * c * (c + 1) * mu2))
         if isinstance(pair, OppositeGaussiansPair):
             return MixtureAtTilt(pair, c, c + 1, c, lifted + grown, moment, count)
-        if pair.removal:
-            return MixtureAtTilt(pair, c + 1, c + 1, 0.0, grown - moment, moment, count)
-        return MixtureAtTilt(pair, -c, 0.0, c, lifted, moment, count)
-
-    @lru_cache(maxsize=_REMEMBERED)  # noqa: B019  # frozen, and only some are kept
-    def nodes(self, accuracy: float = EXACT) -> ShiftedRule:
-        """Return the rule for M itself, with few nodes and an error far below 1/count."""
-        mu = math.sqrt(self.pair.mu_squared)
-        limit = _LARGEST_TURN / mu
-        rules = [self.rule(min(limit, shift), accuracy) for shift in _OWN_SHIFTS]
-        rule = min(rules, key=lambda one: one.left + one.right)
-        if max(rule.left, rule.right) > MAX_QUADRATURE:
-            raise NotCertified(
-                f"the proof integrates {pair_in_words(self.pair)} at "
-                f"{max(rule.left, rule.right)} points, where the checker allows {MAX_QUADRATURE}; "
-                f"{UNCERTIFIED}"
-            )
-        return rule
-
-    def tails(self, y: float, longest: int) -> list[tuple[float, ShiftedRule]]:
-        """Return logs of bounds of |M(c+iv)|/M(c) for v >= y, with rules of fewer nodes."""
-        error = 2 * math.exp(-_ROUGH) / self.count
-        return [
-            (math.log(float(np.exp(still - y * turned).sum()) + error), rule)
-            for rule, still, turned in _sampled(self, longest)
-        ]
+        if not pair.removal:
+            return MixtureAtTilt(pair, -c, 0.0, c, lifted, moment, count)
+        order = math.ceil(c + 1)
+        if order <= limits.MAX_EXPANDED:
+            k = np.arange(order + 1)
+            choices = np.log([float(math.comb(order, j)) for j in range(order + 1)])
+            terms = choices + (order - k) * math.log1p(-q) + k * math.log(q)
+            terms += 0.5 * k * (k - 1) * mu2
+            whole = float(np.logaddexp.reduce(terms)) * (c + 1) / order
+            if whole < grown:
+                listed = tuple(terms.tolist())
+                return MixtureAtTilt(pair, c + 1, order, 0.0, whole - moment, moment, count, listed)
+        return MixtureAtTilt(pair, c + 1, c + 1, 0.0, grown - moment, moment, count)
 
     def rule(self, shift: float, accuracy: float) -> ShiftedRule:
         """Return the rule with a shift and an accuracy."""
         b = rounded_short(shift)
         mu = math.sqrt(self.pair.mu_squared)
-        lost = accuracy + math.log(self.count) + self.log_size + 2.0
+        room = accuracy + math.log(self.count) + 2.0
+        lost = room + self.log_size
         if self.fall:
             lost -= self.fall * math.log(math.cos(mu * b))
         step = rounded_short(2 * math.pi * b / (lost + 2 * b * b))
         reach = math.sqrt(2 * lost + b * b)
         right = reach + mu * self.centre
-        return ShiftedRule(b, step, math.ceil(reach / step), math.ceil(right / step))
+        if self.terms:
+            ends = (2 * (room - self.log_moment + one) + b * b for one in self.terms)
+            right = max(mu * k + math.sqrt(max(end, 0.0)) for k, end in enumerate(ends))
+        return ShiftedRule(b, step, math.ceil(reach / step), math.ceil(right * (1 + 1e-12) / step))
 
 
-@lru_cache(maxsize=_REMEMBERED)
-def _sampled(mixture: MixtureAtTilt, longest: int) -> list[tuple[ShiftedRule, Reals, Reals]]:
-    """Return rules for a tail with the logs of their terms over M, and how these fall with y."""
-    found: list[tuple[ShiftedRule, Reals, Reals]] = []
-    limit = _LARGEST_TURN / math.sqrt(mixture.pair.mu_squared)
-    for shift in limit * np.geomspace(1e-3, 1.0, _SHIFTS):
-        rule = mixture.rule(float(shift), _ROUGH)
-        if rule.left + rule.right < longest:
-            weights, growth = rule.samples(mixture.pair)
-            still = weights + mixture.power * growth.real - mixture.log_moment
-            found.append((rule, still, growth.imag))
-    return found
+@final
+@dataclass(frozen=True, eq=False)
+class Alike:
+    """Mixtures at one abscissa that share their rules."""
+
+    members: tuple[MixtureAtTilt, ...]
+
+    @property
+    def _limit(self) -> float:
+        """Return the largest shift."""
+        return _LARGEST_TURN / math.sqrt(max(one.pair.mu_squared for one in self.members))
+
+    @lru_cache(maxsize=_REMEMBERED)  # noqa: B019  # frozen, and only some are kept
+    def nodes(self, accuracy: float = EXACT) -> ShiftedRule:
+        """Return the rule for M itself, with few nodes and an error far below 1/count."""
+        rules = [self._rule(min(self._limit, shift), accuracy) for shift in _OWN_SHIFTS]
+        rule = min(rules, key=lambda one: one.left + one.right)
+        if max(rule.left, rule.right) > MAX_QUADRATURE:
+            raise NotCertified(
+                f"the proof integrates {pair_in_words(self.members[0].pair)} at "
+                f"{max(rule.left, rule.right)} points, where the checker allows {MAX_QUADRATURE}; "
+                f"{UNCERTIFIED}"
+            )
+        return rule
+
+    def tail(self, y: float, longest: int) -> tuple[float, ShiftedRule | None]:
+        """Return the least log of a bound of all |M(c+iv)/M(c)|^count, v >= y, and its rule."""
+        counts = np.array([float(one.count) for one in self.members])
+        bounds = [
+            (float(counts @ np.log(np.exp(still - y * turned).sum(axis=1) + _BLUR / counts)), rule)
+            for rule, still, turned in self._sampled(longest)
+        ]
+        return min(bounds, key=itemgetter(0), default=(0.0, None))
+
+    @lru_cache(maxsize=_REMEMBERED)  # noqa: B019  # frozen, and only some are kept
+    def _sampled(self, longest: int) -> list[tuple[ShiftedRule, Reals, Reals]]:
+        """Return rules for a tail, logs of their terms over M, and how these fall with y."""
+        found: list[tuple[ShiftedRule, Reals, Reals]] = []
+        power = np.array([[one.power] for one in self.members])
+        moment = np.array([[one.log_moment] for one in self.members])
+        for shift in self._limit * np.geomspace(1e-3, 1.0, _SHIFTS):
+            rule = self._rule(float(shift), _ROUGH)
+            if rule.left + rule.right < longest:
+                weights, growth = rule.samples([one.pair for one in self.members])
+                found.append((rule, weights + power * growth.real - moment, growth.imag))
+        return found
+
+    def _rule(self, shift: float, accuracy: float) -> ShiftedRule:
+        """Return a rule that is as fine and as long as that of each."""
+        rules = [one.rule(shift, accuracy) for one in self.members]
+        step = min(rule.step for rule in rules)
+        left, right = (max(getattr(x, end) * x.step for x in rules) for end in ("left", "right"))
+        return ShiftedRule(rules[0].shift, step, math.ceil(left / step), math.ceil(right / step))
+
+
+@lru_cache(maxsize=8)
+def alike(product: Product, c: float) -> dict[tuple[int, ...], Alike]:
+    """Return the mixtures of a product, those of nearly equal mu together, by their places."""
+    places = {k: x.pair for k, x in enumerate(product.factors) if isinstance(x.pair, Mixture)}
+    groups: list[list[int]] = []
+    for place in sorted(places, key=lambda k: _kind(places[k])):
+        if not groups or not _near(places[groups[-1][0]], places[place]):
+            groups.append([])
+        groups[-1].append(place)
+    return {tuple(sorted(group)): _at(product, sorted(group), c) for group in groups}
+
+
+def _at(product: Product, places: list[int], c: float) -> Alike:
+    """Return the mixtures at these places, all of one direction, at an abscissa."""
+    pairs: Any = [product.factors[place].pair for place in places]
+    if isinstance(pairs[0], SubsampledGaussianPair):
+        together = GaussianMixtures.of(
+            [one.mu_squared for one in pairs],
+            [one.sampling_rate for one in pairs],
+            removal=pairs[0].removal,
+        )
+        moments = together.steer(np.array([c]))[0][:, 0].tolist()
+    else:
+        moments = [float(one.cgf(np.array([c + 0j])).value.real[0]) for one in pairs]
+    counts = (product.factors[place].count for place in places)
+    each = zip(pairs, counts, moments, strict=True)
+    return Alike(tuple(MixtureAtTilt.at(pair, c, count, one) for pair, count, one in each))
+
+
+def _kind(pair: Mixture) -> tuple[str, bool, Fraction]:
+    return type(pair).__name__, getattr(pair, "removal", False), pair.mu_squared
+
+
+def _near(first: Mixture, other: Mixture) -> bool:
+    same = _kind(first)[:2] == _kind(other)[:2]
+    return same and other.mu_squared <= _SPREAD * first.mu_squared
 
 
 Tabled: TypeAlias = SubsampledPair | CountedGaussiansPair | AllocatedGaussianPair
@@ -403,33 +478,33 @@ def quadratures(
     subject: Subject, c: float, hints: Sequence[Hint] = (), *, accuracy: float = EXACT
 ) -> list[Json]:
     """Return the witness that M of each pair needs at abscissa c; refuse one that is too long."""
+    groups = alike(subject.named, c)
+    first = {place: ones for ones in groups for place in ones}
     listed: list[Json] = []
     places = hints or (None,) * len(subject.tables)
-    for factor, table, hint in zip(subject.named.factors, subject.tables, places, strict=True):
+    for place, (table, hint) in enumerate(zip(subject.tables, places, strict=True)):
         if table is not None:
             listed.append(table.witness(hint if isinstance(hint, float) else 0.0))
-        elif isinstance(factor.pair, Mixture):
-            nodes = MixtureAtTilt.at(factor.pair, c, factor.count).nodes(accuracy)
-            if max(nodes.left, nodes.right) > limits.MAX_QUADRATURE:
-                raise NotCertified(
-                    f"the proof integrates {pair_in_words(factor.pair)} at more points than the "
-                    f"checker allows; {UNCERTIFIED}"
-                )
+        elif place not in first:
+            listed.append(None)
+        elif place > first[place][0]:
+            listed.append(first[place][0])
+        else:
+            nodes = groups[first[place]].nodes(accuracy)
             tail = hint if isinstance(hint, ShiftedRule) else nodes
             listed.append({"nodes": nodes.witness(), "tail": tail.witness()})
-        else:
-            listed.append(None)
     return listed
 
 
 def contour_proof(subject: Subject, saddle: Saddle, most: int) -> ContourProof:
     """Return a contour that suits a saddle, short, or smoothed by tau if it cannot be."""
-    c, product = rounded_short(saddle.c), subject.used
-    on_axis = real_bounds(product, saddle)
+    c = rounded_short(saddle.c)
+    on_axis = real_bounds(subject.used.bundled(), saddle)
     step = alias_step(saddle, on_axis)
     log_moment = on_axis.at(c)
     needed = log_moment - saddle.c * saddle.epsilon - saddle.log_delta
-    needed -= _LOG_CUT if subject.used is subject.named else _LOG_CUT_TABLE
+    plain = max(_LOG_CUT, saddle.log_tolerance - 2.0)
+    needed -= plain if subject.used is subject.named else _LOG_CUT_TABLE
     lengths = np.unique(np.geomspace(8, EASY_NODES, _LENGTHS).astype(int))
     for longest, reach in _RULES:
         tail = Tail.of(subject, c, step, longest)
@@ -444,12 +519,8 @@ def contour_proof(subject: Subject, saddle: Saddle, most: int) -> ContourProof:
 
 def work_along(subject: Subject, c: float, nodes: int, points: int) -> int:
     """Return the checker's work for a line, too much if a sum would take too much memory."""
-    rules = [
-        MixtureAtTilt.at(factor.pair, c, factor.count).nodes()
-        for factor in subject.named.factors
-        if isinstance(factor.pair, Mixture)
-    ]
-    lengths = [rule.left + rule.right + 1 for rule in rules]
+    shared = [(one.nodes(), len(places)) for places, one in alike(subject.named, c).items()]
+    lengths = [rule.left + rule.right + 1 for rule, times in shared for _ in range(times)]
     if any(limits.matrix(length, nodes + 1) > limits.MAX_MATRIX for length in lengths):
         return limits.MAX_WORK + 1
     sums = sum(limits.quadrature_work(length, length, nodes) for length in lengths)
@@ -482,9 +553,9 @@ class Cut:
 class Tail:
     """The decay of every pair's M along one line."""
 
-    # y -> log of a bound of |M_i(c+iv)/M_i(c)|^{n_i} for v >= y, with its hint; that of a table
-    # serves up to the top only
-    decays: tuple[Callable[[float], tuple[float, Hint]], ...]
+    # Of pairs at these places, y -> log of a bound of prod |M_i(c+iv)/M_i(c)|^{n_i} for v >= y,
+    # with their hint; that of a table serves up to the top only
+    decays: dict[tuple[int, ...], Callable[[float], tuple[float, Hint]]]
     tables: tuple[bool, ...]  # the pairs that have a table
     top: float  # up to where all tables' bounds fall; inf without tables
     c: float  # abscissa of the line
@@ -493,15 +564,19 @@ class Tail:
     @staticmethod
     def of(subject: Subject, c: float, step: float, longest: int) -> Tail:
         """Return the decay of every pair of a subject, by rules of fewer nodes than ``longest``."""
-        decays = []
-        for factor, table in zip(subject.named.factors, subject.tables, strict=True):
-            if table is None:
-                decays.append(_decay(factor.pair, c, factor.count, longest))
-            else:
-                decays.append(_repeated(table.decay(c), factor.count))
+        decays: dict[tuple[int, ...], Callable[[float], tuple[float, Hint]]] = {
+            places: partial(Alike.tail, ones, longest=longest)
+            for places, ones in alike(subject.named, c).items()
+        }
+        both = zip(subject.named.factors, subject.tables, strict=True)
+        for place, (factor, table) in enumerate(both):
+            if table is not None:
+                decays[(place,)] = _repeated(table.decay(c), factor.count)
+            elif not isinstance(factor.pair, Mixture):
+                decays[(place,)] = _decay(factor.pair, c, factor.count)
         tops = [table.top for table in subject.tables if table is not None]
         has_table = tuple(table is not None for table in subject.tables)
-        return Tail(tuple(decays), has_table, min(tops, default=math.inf), c, step)
+        return Tail(decays, has_table, min(tops, default=math.inf), c, step)
 
     def at(self, reach: float, tau: float) -> Cut:
         """Return the bound for a line cut at ``reach``, with a tau-GDP mechanism beside it."""
@@ -526,11 +601,14 @@ class Tail:
 
     def _sum(self, y: float, *, flat: bool) -> tuple[float, tuple[Hint, ...]]:
         """Return the sum of the logs of all decays at y, with their hints."""
-        sums: list[tuple[float, Hint]] = [
-            (0.0, 0.0) if flat and table else decay(y)
-            for decay, table in zip(self.decays, self.tables, strict=True)
-        ]
-        return sum(one for one, _ in sums), tuple(hint for _, hint in sums)
+        total, hints = 0.0, list[Hint]([0.0 if table else None for table in self.tables])
+        for places, decay in self.decays.items():
+            if not (flat and self.tables[places[0]]):
+                log_ratio, hint = decay(y)
+                total += log_ratio
+                for place in places:
+                    hints[place] = hint
+        return total, tuple(hints)
 
 
 def _line(
@@ -572,7 +650,7 @@ def _repeated(
     return bound
 
 
-def _decay(pair: Pair, c: float, count: int, longest: int) -> Callable[[float], tuple[float, Hint]]:
+def _decay(pair: Pair, c: float, count: int) -> Callable[[float], tuple[float, Hint]]:
     """Return y -> log of the checker's bound of |M(c+iv)/M(c)|^count for v >= y."""
     match pair:
         case GaussianPair():
@@ -583,22 +661,8 @@ def _decay(pair: Pair, c: float, count: int, longest: int) -> Callable[[float], 
             bound = _laplace if isinstance(pair, LaplacePair) else _logistic
             a = float(pair.epsilon)
             return lambda y: (count * min(bound(a, c, y) - moment, 0.0), None)
-        case SubsampledGaussianPair() | OppositeGaussiansPair():
-            sampled = MixtureAtTilt.at(pair, c, count)
-            return lambda y: _best(sampled, y, count, longest)
         case _:
             return lambda _: (0.0, None)
-
-
-def _best(
-    sampled: MixtureAtTilt, y: float, count: int, longest: int
-) -> tuple[float, ShiftedRule | None]:
-    """Return the least bound of a mixture's tail with its rule, or 0 without one."""
-    tails = sampled.tails(y, longest)
-    if not tails:
-        return 0.0, None
-    log_ratio, rule = min(tails, key=lambda one: one[0])
-    return count * log_ratio, rule
 
 
 def _laplace(a: float, c: float, y: float) -> float:

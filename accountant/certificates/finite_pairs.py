@@ -162,18 +162,22 @@ def pair_above_corners(points: list[Corner]) -> FinitePair:
 
 # Relative distance past the largest loss, and the factor up to which a grid ends there.
 _PAST, _NEARLY = 1e-8, 1.01
-_COUNT = 768  # Most ratios of a grid.
+_COUNT, _COUNT_OF_ALL = 768, 2048  # Most ratios of a grid, and of those of all selections.
 # Share of a tail that a mixture may count as infinite before it is selected from.
 _FAINT = 1e-3
 _SHARE = limits.MAX_WORK * 3 // 8  # Share of the checker's work.
 
 
 def finite_base_pairs(
-    base: DominatingPair[Any], tail: float
+    base: DominatingPair[Any], tail: float, selections: int = 1
 ) -> tuple[FinitePair, FinitePair, list[Step]]:
-    """Return a finite pair above each direction, forward first, and the facts that prove it."""
+    """Return a finite pair above each direction, forward first, and the facts that prove it.
+
+    Several selections in one certificate share how many ratios there are.
+    """
+    most = min(_COUNT, _COUNT_OF_ALL // selections)
     others = {base.forward: base.backward, base.backward: base.forward}
-    grids = {ahead: _grid(ahead, behind, tail) for ahead, behind in others.items()}
+    grids = {ahead: _grid(ahead, behind, tail, most) for ahead, behind in others.items()}
     parts = {ahead: [(Fraction(1), ahead, behind)] for ahead, behind in others.items()}
     pairs, steps = _means(grids, parts, {product: set() for product in others})
     return pairs[base.forward], pairs[base.backward], steps
@@ -220,16 +224,16 @@ def _means(
     return pairs, steps
 
 
-def _grid(ahead: Product, behind: Product, tail: float) -> list[Fraction]:
+def _grid(ahead: Product, behind: Product, tail: float, most: int) -> list[Fraction]:
     """Return ratios next to the losses if they are few, else as many as describe the profile."""
     points = bends(ahead)
     if points is None:
-        return _dense(ahead, behind, tail)
+        return _dense(ahead, behind, tail, most=most)
     return [short_up(math.exp(x), LOG_BITS) for x in points.tolist()]
 
 
 def _dense(
-    ahead: Product, behind: Product, tail: float, near: Sequence[float] = ()
+    ahead: Product, behind: Product, tail: float, near: Sequence[float] = (), most: int = _COUNT
 ) -> list[Fraction]:
     """Return ratios up to where the profile falls to the tail, and down to where little is left."""
     largest = [max_loss(one) * (1 + _PAST) for one in (ahead, behind)]
@@ -245,7 +249,7 @@ def _dense(
         )
         return np.where(t >= 1.0, above, 1.0 - t + t * below)
 
-    return ratios(profile, ends[1], ends[0], extra, floor=tail / FAINT, count=_COUNT)
+    return ratios(profile, ends[1], ends[0], extra, floor=tail / FAINT, count=most)
 
 
 def reach(product: Product, tail: float) -> float:

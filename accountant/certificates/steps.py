@@ -200,7 +200,9 @@ class Steps:
         (place,) = places[:1]
         forward, backward = single_finite_pair(base.forward), single_finite_pair(base.backward)
         if forward is None or backward is None:
-            forward, backward, facts = finite_base_pairs(base, self.aim.tail / max(runs.mean, 1.0))
+            forward, backward, facts = finite_base_pairs(
+                base, self.aim.tail / max(runs.mean, 1.0), self.aim.selections or 1
+            )
             above = conclusion(finite_guarantee(base, forward, backward), steps)
             place = self.add("dominate/pair", above, [place, *self.facts(facts)], {})
         forward, backward, witness = pairs_above_best(forward, backward, runs, self.aim)

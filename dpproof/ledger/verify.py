@@ -297,7 +297,7 @@ def imported(export: Mapping[str, Any]) -> Contents:
             for one in export["entries"]
         ]
         certificates = [
-            (name, Certificate.from_json(json.dumps(one)).to_json())
+            (name, Certificate.from_json(json.dumps(one)).to_json(full=one["version"] == 1))
             for name, one in export["certificates"].items()
         ]
     except MISFITS as error:

@@ -5,17 +5,18 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from math import isqrt
+from functools import lru_cache
+from math import ceil, comb, isqrt
 from typing import ClassVar
 
-from flint import acb, acb_mat, arb
+from flint import acb, acb_mat, arb, ctx
 
 from dpproof.proofs.core.arithmetic import ball, normal_tail
 from dpproof.proofs.core.errors import RefusedError
 from dpproof.proofs.core.fields import Fields
 from dpproof.proofs.core.frozen import frozen
 from dpproof.proofs.core.pairs import SubsampledGaussianPair
-from dpproof.proofs.limits import MAX_QUADRATURE
+from dpproof.proofs.limits import MAX_EXPANDED, MAX_QUADRATURE
 
 
 @frozen
@@ -27,13 +28,17 @@ class Line:
     left: int
     right: int
 
-    def nodes(self) -> Iterator[tuple[acb, acb]]:
-        """Yield every node z, with its weight step * phi(z)."""
-        step, shift = ball(self.step), ball(self.shift)
-        scale = acb(step / (2 * arb.pi()).sqrt())
-        for j in range(-self.left, self.right + 1):
-            z = acb(step * j, shift)
-            yield z, scale * (-z * z / 2).exp()
+    def nodes(self) -> list[tuple[acb, acb]]:
+        """Return every node z, with its weight step * phi(z)."""
+        return _nodes(self, ctx.prec)
+
+
+@lru_cache(maxsize=2)  # pairs that are alike share their lines
+def _nodes(line: Line, _: int) -> list[tuple[acb, acb]]:
+    step, shift = ball(line.step), ball(line.shift)
+    scale = acb(step / (2 * arb.pi()).sqrt())
+    places = (acb(step * j, shift) for j in range(-line.left, line.right + 1))
+    return [(z, scale * (-z * z / 2).exp()) for z in places]
 
 
 def sampled_ratio(mu_squared: Fraction, rate: Fraction) -> Callable[[acb], acb]:
@@ -162,17 +167,33 @@ class Powers(Integrand):
         """Bound what the rule misses, for every y >= 0: between the nodes, and beyond them."""
         mu, q, b = ball(self.pair.mu_squared).sqrt(), ball(self.pair.sampling_rate), line.shift
         left, right = line.step * line.left, line.step * line.right
-        outside = normal_tail(ball(left)) + normal_tail(ball(right))
+        low, high = normal_tail(ball(left)), normal_tail(ball(right))
         if self.pair.removal:
             if right**2 < (c + 1) ** 2 * self.pair.mu_squared:
                 raise RefusedError("the nodes must reach mu (c + 1)")
             raised = q * ball((c + 1) * c * self.pair.mu_squared / 2).exp()
             size, centre = 1 - q + raised, mu * ball(c + 1)
-            outside = (1 - q) * outside + raised * (
+            outside = (1 - q) * (low + high) + raised * (
                 normal_tail(ball(left) + centre) + normal_tail(ball(right) - centre)
             )
+            order = ceil(c + 1)
+            if order <= MAX_EXPANDED and right**2 >= order**2 * self.pair.mu_squared:
+                terms = _moment_terms(self.pair, order, ctx.prec)
+                size = size.min(sum(terms, arb(0)) ** (ball(c + 1) / order))
+                beyond = (x * normal_tail(ball(right) - k * mu) for k, x in enumerate(terms))
+                outside = outside.min(low + sum(beyond, arb(0)))
         else:
             size = ((1 - q) * (mu * ball(b)).cos()) ** ball(-c)
-            outside = outside * size
+            outside = (low + high) * size
         decay = (2 * arb.pi() * ball(b / line.step)).expm1()
         return 2 * ball(2 * b * b).exp() * size / decay + ball(b * b / 2).exp() * outside
+
+
+@lru_cache(maxsize=1)  # both lines of a pair ask
+def _moment_terms(pair: SubsampledGaussianPair, order: int, _: int) -> list[arb]:
+    """Return the terms of E[(1 + u)^order] by the binomial theorem."""
+    q, rest = ball(pair.sampling_rate), ball(1 - pair.sampling_rate)
+    return [
+        comb(order, k) * rest ** (order - k) * q**k * ball(k * (k - 1) * pair.mu_squared / 2).exp()
+        for k in range(order + 1)
+    ]

@@ -19,6 +19,7 @@ from dpproof.proofs.core.pairs import Product
 from dpproof.proofs.core.rule import Application
 from dpproof.proofs.core.rules import directions, split
 from dpproof.proofs.core.statements import GDP, ApproxDP, Pairs, Points, Power, PureDP
+from dpproof.proofs.fields import alike
 from dpproof.proofs.limits import PER_COMPARISON
 from dpproof.proofs.logic.statement import RDP, ZCDP, BoundedRange, MetricDP, Profile, TradeOff
 from dpproof.proofs.rules import compose
@@ -194,7 +195,7 @@ def pair_to_rdp(step: Application) -> tuple[str, ...]:
         raise RefusedError("the rule takes one witness an order")
     fields = [Fields(item, "an order's witness") for item in listed]
     for product, name in zip(directions(pairs), ("forward", "backward"), strict=False):
-        hints = [one.items(name) for one in fields]
+        hints = [alike(one, name) for one in fields]
         for point, before, hint in zip(claim.points, [[], *hints], hints, strict=False):
             _renyi_at_most(step, product, point, hint, before)
     for one in fields:

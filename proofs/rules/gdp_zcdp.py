@@ -20,6 +20,7 @@ from dpproof.proofs.core.pairs import GaussianPair, LaplacePair, Pair, Product
 from dpproof.proofs.core.rule import Application, Rule
 from dpproof.proofs.core.rules import directions
 from dpproof.proofs.core.statements import GDP, ApproxDP, C, Claim, Pairs, Points, PureDP, merged
+from dpproof.proofs.fields import alike
 from dpproof.proofs.limits import MAX_CHAIN, sum_of_rationals_work
 from dpproof.proofs.logic.statement import RDP, ZCDP, BoundedRange, MetricDP, Profile, TradeOff
 from dpproof.proofs.pairs import pair as kinds
@@ -87,7 +88,7 @@ def pair_to_zcdp(step: Application) -> tuple[str, ...]:
     for product, name in zip(directions(pairs), ("forward", "backward"), strict=False):
         if any(pair.infinite for pair, _ in product):
             raise RefusedError("a divergence is infinite where the loss can be")
-        hints = [fields.items(name) for fields in listed]
+        hints = [alike(fields, name) for fields in listed]
         for before, hint in pairwise([[], *hints]):
             spend(step, 2, product, hint, before)
         ends: list[tuple[Fraction, list[object]]] = [(Fraction(0), [])]

@@ -24,6 +24,7 @@ from dpproof.proofs.core.frozen import frozen
 from dpproof.proofs.core.pairs import Product
 from dpproof.proofs.core.rule import Application
 from dpproof.proofs.core.rules import at_most, exactly, fact
+from dpproof.proofs.fields import alike
 from dpproof.proofs.pairs.pair import Moments, largest_of, lattice_of, moments as pair_moments
 from dpproof.proofs.rules.prices import allocated_line, profile_making, profile_work, spend
 from dpproof.proofs.sampled.allocated import AllocatedGaussianPair
@@ -57,7 +58,7 @@ def read_period(witness: Fields) -> Period:
 def contour(step: Application) -> tuple[str, ...]:
     """Check a product's profile by a trapezoid sum of F (sums/contour.py) and an explicit tail."""
     claim, line = fact(step), read_line(step.witness)
-    witnesses = step.witness.items("factors")
+    witnesses = alike(step.witness)
     spend(step, line.nodes, claim.product, witnesses)
     step.budget.spend(limits.formula_work("gaussian", 1, line.nodes))
     step.budget.spend(limits.line_work(line.nodes, len(claim.points)))
@@ -73,7 +74,7 @@ def lattice(step: Application) -> tuple[str, ...]:
     2 pi i k/(N h).
     """
     claim, period = fact(step), read_period(step.witness)
-    product, witnesses = claim.product, step.witness.items("factors")
+    product, witnesses = claim.product, alike(step.witness)
     spend(step, period.half, product, witnesses)
     step.budget.spend(2 * limits.line_work(period.half, len(claim.points)))
 
@@ -118,7 +119,7 @@ def sampled(step: Application) -> tuple[str, ...]:
 def chernoff(step: Application) -> tuple[str, ...]:
     """Check H_eps - p_inf <= M(c) e^{-c eps} f, f = c^c/(1+c)^{1+c}: (1 - e^{-x})_+ <= f e^{cx}."""
     claim, c = fact(step), step.witness.positive("c")
-    witnesses = step.witness.items("factors")
+    witnesses = alike(step.witness)
     spend(step, 1, claim.product, witnesses)
     step.budget.spend(limits.PER_COMPARISON * len(claim.points))
 

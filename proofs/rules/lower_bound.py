@@ -33,7 +33,7 @@ from dpproof.proofs.core.frozen import frozen
 from dpproof.proofs.core.pairs import GaussianPair, LaplacePair, Pair, Product
 from dpproof.proofs.core.rule import Application
 from dpproof.proofs.core.statements import HockeyStick, merged
-from dpproof.proofs.fields import wholes
+from dpproof.proofs.fields import alike, wholes
 from dpproof.proofs.logic.statement import AtLeast, PowerAtLeast, RenyiAtLeast
 from dpproof.proofs.pairs import gaussian_above_floor, pair as kinds
 from dpproof.proofs.pairs.finite import FinitePair, RandomizedResponsePair
@@ -128,7 +128,7 @@ def smoothed(step: Application) -> tuple[str, ...]:
 def lattice(step: Application) -> tuple[str, ...]:
     """Check the sum of hockey-stick/lattice, which truncates nothing, less the aliases."""
     claim, period = _fact(step, _has_moments), read_period(step.witness)
-    witnesses = step.witness.items("factors")
+    witnesses = alike(step.witness)
     spend(step, period.half, claim.product, witnesses)
     step.budget.spend(2 * limits.line_work(period.half, 1))
     sides = _sides(step, claim.product, period.c, witnesses)
@@ -148,7 +148,7 @@ def renyi(step: Application) -> tuple[str, ...]:
     Only finite losses count in M. The divergence of order a is log E_P[e^{(a-1)L}]/(a - 1), and
     losses of +inf only add to it.
     """
-    claim, witnesses = step.concludes(RenyiAtLeast), step.witness.items("factors")
+    claim, witnesses = step.concludes(RenyiAtLeast), alike(step.witness)
     _without_premises(step, claim.product, _has_moments)
     order = claim.order - 1
     spend(step, 1, claim.product, witnesses)
@@ -222,10 +222,7 @@ def _at_least(bound: Callable[[], arb], claim: AtLeast) -> tuple[str, ...]:
 def _line(step: Application, product: Product) -> tuple[Line, list[object]]:
     """Return a line without tau, and the witnesses that M of every pair needs on it."""
     c, h = step.witness.positive("c"), step.witness.positive("step")
-    count, witnesses = (
-        step.witness.whole("nodes", most=limits.MAX_NODES),
-        step.witness.items("factors"),
-    )
+    count, witnesses = (step.witness.whole("nodes", most=limits.MAX_NODES), alike(step.witness))
     spend(step, count, product, witnesses)
     return Line(c, h, count, Fraction(0)), witnesses
 
@@ -235,7 +232,7 @@ def _sides(step: Application, product: Product, c: Fraction, made: Sequence[obje
     sides = []
     for name in ("before", "after"):
         fields = Fields(step.witness.take(name), name)
-        other, witnesses = fields.positive("c"), fields.items("factors")
+        other, witnesses = fields.positive("c"), alike(fields)
         fields.close()
         if other == c or (other < c) is not (name == "before"):
             raise RefusedError(f"{name}: c must be on that side of the sum's")
@@ -390,7 +387,7 @@ class Masses:
 def cells(step: Application) -> tuple[str, ...]:
     """Check a divergence of a product of largest normal variables and Gaussians from below."""
     claim, span = step.concludes(AtLeast), step.witness.positive("span")
-    hints = step.witness.items("factors")
+    hints = alike(step.witness)
     if step.premises:
         raise RefusedError("the rule takes no premise")
     if not claim.product or len(hints) != len(claim.product):

@@ -15,6 +15,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
     "proofs": (
         "core",
         "limits",
+        "abbreviations",
         "certificate",
         "fields",
         "balls",

@@ -51,7 +51,7 @@ def hints(text: str) -> Iterator[Mutant]:
 
 def _document(text: str) -> Any:  # noqa: ANN401  # JSON is anything
     """The certificate as it is written today, rules of earlier names by their own."""
-    return json.loads(Certificate.from_json(text).to_json())
+    return json.loads(Certificate.from_json(text).to_json(full=True))
 
 
 def _numbers(document: Any) -> Iterator[Mutant]:  # noqa: ANN401  # JSON is anything

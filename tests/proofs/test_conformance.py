@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from contextlib import suppress
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 
 from dpproof.accountant import NotCertified
 from dpproof.proofs import Rejected, check_text
+from dpproof.proofs.abbreviations import expanded
 from dpproof.proofs.rules import RULES
 from tests.accountant.certificates.pipelines import natural
 from tests.proofs.second.agreement import disagreement, opened
@@ -19,7 +21,8 @@ from tests.proofs.second.extensions import OTHER_RULES
 from tests.proofs.second.mutate import mutant
 from tests.proofs.second.outside import tries
 from tests.proofs.second.rules import RULES as OWN_RULES
-from tests.proofs.second.vectors import FILES, FOLDER, SEEDS, made_here, stored
+from tests.proofs.second.short import at_length
+from tests.proofs.second.vectors import FILES, FOLDER, SEEDS, SHORT, made_here, stored
 
 Vector = dict[str, Any]
 
@@ -111,6 +114,27 @@ def test_second_checker_gives_the_verdict_of_every_vector(name: str) -> None:
             wrong.append((vector["name"], said))
 
     assert wrong == []
+
+
+def test_both_readers_put_version_3_at_length() -> None:
+    """The text at length, and the verdict, are those of every vector; right and wrong ones."""
+    vectors = stored("short", SHORT)
+    wrong = []
+    for one in vectors:
+        text, document = one["text"], one["length"]
+        verdict, own = check_text(text), check(text)
+        same = document is None or json.loads(expanded(text)) == document
+        if one["accepted"]:
+            same = same and at_length(json.loads(text)) == document
+        if not same or verdict.ok is not one["accepted"] or own.outcome == "undecided":
+            wrong.append(one["name"])
+        if isinstance(verdict, Rejected) and verdict.step != one["step"]:
+            wrong.append(one["name"])
+
+    assert wrong == []
+    assert len(vectors) > 50
+    assert [one for one in vectors if one["accepted"]]
+    assert (SHORT / "short.jsonl.gz").stat().st_size < 200_000
 
 
 def test_checkers_agree_on_damaged_certificates() -> None:

@@ -28,5 +28,5 @@ def test_written_certificates_verify(path: Path) -> None:
     assert not isinstance(verdict, Rejected), verdict
     assert time.process_time() - start < 10
     assert len(text) < 20_000
-    again = Certificate.from_json(text).to_json()
+    again = Certificate.from_json(text).to_json(full=True)
     assert again == text.replace('"repeat/', '"compose/')  # another name in earlier versions

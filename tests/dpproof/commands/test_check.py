@@ -215,7 +215,7 @@ def test_a_claim_of_another_kind(command: Command, out: Path) -> None:
 def test_rejected_and_unreadable(command: Command, out: Path, tmp_path: Path) -> None:
     """A rejected certificate is status 1 and is compared with nothing; no file is status 2."""
     certified(command, out)
-    out.write_text(out.read_text(encoding="utf-8").replace('"scale": "20"', '"scale": "21"'))
+    out.write_text(out.read_text(encoding="utf-8").replace('"scale":"20"', '"scale":"21"'))
     rejected = against(command, out, PIPELINE)
 
     assert rejected.status == 1

@@ -22,6 +22,7 @@ from dpproof.ledger.budget import State, opened
 from dpproof.ledger.errors import AlreadySpent, KeyConflict, LedgerDamaged, LedgerError
 from dpproof.ledger.ledger import Ledger, connect
 from dpproof.ledger.spending import Spend
+from dpproof.proofs import Certificate
 
 THIRD = dp.ZCDP(rho=Fraction(1, 3))
 SGD = dp.Gaussian(sigma=2, sensitivity=dp.L2(1)).subsample(dp.Poisson(sampling_rate=0.01))
@@ -301,6 +302,27 @@ def test_export_has_everything(ledger: Ledger) -> None:
     assert exported["entries"][1]["entry"]["label"] == "counts"
     assert exported["entries"][1]["hash"] == ledger.status().head
     assert len(exported["certificates"]) == 1
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_an_export_comes_back_with_the_same_certificates(
+    full: bool,  # noqa: FBT001  # a parameter of the test
+    ledger: Ledger,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Certificates at length, as earlier versions wrote them, keep their names as well."""
+    written = Certificate.to_json
+    with monkeypatch.context() as earlier:
+        earlier.setattr(Certificate, "to_json", lambda one: written(one, full=full))
+        ledger.spend(dp.Gaussian(sigma=9, sensitivity=dp.L2(1)).guarantee(), key="a")
+    exported = ledger.export()
+    (document,) = exported["certificates"].values()
+    again = Ledger.from_export(exported, tmp_path / "imported")
+
+    assert document["version"] == (1 if full else 3)
+    assert again.verify().entries == 2
+    assert again.export() == exported
 
 
 def test_a_key_is_compared_by_every_number(tmp_path: Path) -> None:

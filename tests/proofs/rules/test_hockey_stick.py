@@ -279,6 +279,18 @@ def _quadrature(**changes: object) -> Object:
     return {**LINE, "c": "3/2", "nodes": 60, "factors": [{"nodes": line, "tail": RULE}]}
 
 
+# At a small rate the binomial bound of a moment alone shows that this rule misses little.
+RARE = factor("subsampled-gaussian", 10, mu_squared="1", sampling_rate="1/1000", removal=True)
+ADDED = factor("subsampled-gaussian", 10, mu_squared="1", sampling_rate="1/1000", removal=False)
+OFTEN = {**SAMPLED, "count": 1}
+SHORT = {"shift": "3/2", "step": "1/4", "left": 34, "right": 50}
+MOST = "374333/50000000"
+
+
+def _rare(*more: object, c: str = "13/2", **changes: object) -> Object:
+    return {"c": c, "factors": [{"nodes": {**SHORT, **changes}, "tail": SHORT}, *more]}
+
+
 MANY_TAILS = {**LINE, "nodes": 1, "factors": [{"nodes": RULE, "tail": {**RULE, "left": 10**7}}]}
 SAMPLING = [
     Case("hockey-stick/contour", fact([SAMPLED], "4", "1/250"), (), MANY_TAILS, "whole number"),
@@ -325,6 +337,24 @@ SAMPLING = [
         (),
         {**LINE, "factors": [None]},
         "is not an object",
+    ),
+    Case("hockey-stick/chernoff", fact([RARE], "3/10", MOST), (), _rare()),
+    Case("hockey-stick/chernoff", fact([RARE], "3/10", "3743/500000"), (), _rare(), "is at least"),
+    Case("hockey-stick/chernoff", fact([RARE], "3/10", MOST), (), _rare(right=31), "do not decide"),
+    Case("hockey-stick/chernoff", fact([RARE, ADDED], "3/10", "9/1000"), (), _rare(0)),
+    Case("hockey-stick/chernoff", fact([RARE], "3/10", MOST), (), _rare(0), "one witness"),
+    Case("hockey-stick/chernoff", fact([RARE], "3/10", MOST), (), _rare(step="2/3"), "not decide"),
+    Case("hockey-stick/chernoff", fact([OFTEN], "1", "217/10000"), (), _rare(c="2", right=40)),
+    Case(
+        "hockey-stick/chernoff",
+        fact([OFTEN], "1", "23/1000"),
+        (),
+        _rare(c="2", right=12),
+        "not decide",
+    ),
+    *(
+        Case("hockey-stick/chernoff", fact([RARE, ADDED], "3/10", "9/1000"), (), _rare(k), why)
+        for k, why in [(1, "no earlier place"), (-1, "no earlier place"), (True, "not an object")]
     ),
 ]
 

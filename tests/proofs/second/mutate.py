@@ -59,7 +59,7 @@ def _name(document: Any, rng: random.Random) -> None:  # noqa: ANN401
 
 def _references(document: Any, rng: random.Random) -> None:  # noqa: ANN401
     step = rng.choice(document["steps"])
-    cited = step["premises"]
+    cited = step.setdefault("premises", [])
     place = rng.randrange(len(cited) + 1)
     made = rng.choice(
         (
@@ -87,12 +87,11 @@ def _steps(document: Any, rng: random.Random) -> None:  # noqa: ANN401
             order[place], order[other] = order[other], order[place]
     made = [copy.deepcopy(steps[one]) for one in order]
     if rng.random() < 0.8:
-        for step in made:
-            new = [
-                len(order) - 1 - order[::-1].index(one) for one in step["premises"] if one in order
-            ]
+        for old, step in zip(order, made, strict=True):
+            cited = step.get("premises", [old - 1])
+            new = [len(order) - 1 - order[::-1].index(one) for one in cited if one in order]
             step["premises"] = sorted(new)
-        document["claim"] = made[-1]["conclusion"]
+        document["claim"] = made[-1].get("conclusion", document["claim"])
     document["steps"] = made
 
 

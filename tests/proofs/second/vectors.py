@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from dpproof.proofs import Rejected, check_text
+from dpproof.proofs import Certificate, Rejected, check_text
+from dpproof.proofs.abbreviations import expanded
 from tests.accountant.certificates.pipelines import natural
 from tests.proofs.second.agreement import disagreement, opened
 from tests.proofs.second.cases import Case, cases
@@ -19,6 +20,7 @@ from tests.proofs.second.mutate import mutant
 from tests.proofs.second.outside import tries
 
 FOLDER: Final = Path(__file__).parents[3] / "proofs" / "conformance" / "v1"
+SHORT: Final = FOLDER.parent / "v3"
 FILES: Final = ("accepted", "rejected")
 CHAINS: Final = range(100)
 SEEDS: Final = (
@@ -85,15 +87,35 @@ def vector(name: str, text: str) -> dict[str, Any]:
     return {**made, "text": text}
 
 
+def shortened() -> Iterator[Case]:
+    """Accepted vectors as texts of version 3, where these are much shorter, and each damaged."""
+    for one in stored("accepted"):
+        text = Certificate.from_json(one["text"]).to_json()
+        if len(text) < 0.6 * len(one["text"]) < 10_000:
+            rng = random.Random(one["name"])  # noqa: S311
+            yield one["name"], text
+            yield from ((f"{one['name']}, damaged {k}", mutant(text, rng)) for k in (1, 2))
+
+
+def short_vector(name: str, text: str) -> dict[str, Any]:
+    """Return a text of version 3 with its document at length, null if the text is refused."""
+    made = {key: one for key, one in vector(name, text).items() if key != "core"}
+    try:
+        document = json.loads(expanded(text))
+    except ValueError:
+        document = None
+    return {**made, "length": document}
+
+
 def packed(vectors: list[dict[str, Any]]) -> bytes:
     """Return vectors as they are stored, the same bytes for the same vectors."""
     lines = "".join(json.dumps(one) + "\n" for one in vectors)
     return gzip.compress(lines.encode(), mtime=0)
 
 
-def stored(name: str) -> list[dict[str, Any]]:
-    """Return the vectors of a file, ``"accepted"`` or ``"rejected"``."""
-    lines = gzip.decompress((FOLDER / f"{name}.jsonl.gz").read_bytes()).decode().splitlines()
+def stored(name: str, folder: Path = FOLDER) -> list[dict[str, Any]]:
+    """Return the vectors of a file, ``"accepted"`` or ``"rejected"``, or those of version 3."""
+    lines = gzip.decompress((folder / f"{name}.jsonl.gz").read_bytes()).decode().splitlines()
     return [json.loads(line) for line in lines]
 
 
@@ -104,6 +126,14 @@ def main() -> None:
     for name, wanted in zip(FILES, (True, False), strict=True):
         chosen = [one for one in made if one["accepted"] is wanted]
         (FOLDER / f"{name}.jsonl.gz").write_bytes(packed(chosen))
+    write_short()
+
+
+def write_short() -> None:
+    """Write the file of version 3."""
+    SHORT.mkdir(parents=True, exist_ok=True)
+    made = [short_vector(*one) for one in shortened()]
+    (SHORT / "short.jsonl.gz").write_bytes(packed(made))
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Callable
 from functools import lru_cache
+from typing import cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,6 +66,7 @@ Alone = (
     | CountedGaussiansPair
     | ReleasedFew
 )
+_ALONE = frozenset(get_args(Alone))
 
 
 def delta(product: Product, epsilon: float) -> Bound:
@@ -246,9 +248,11 @@ def larger_epsilon(forward: Product, backward: Product, delta: float | Bound) ->
     """Return the larger epsilon of two directions, the second asked only if it may be larger."""
     least = Bound.of(delta).lower
     first = epsilon(forward, delta)
-    if backward == forward or _selection_below(backward, first.upper, least):
+    if backward == forward:
         return first
     alone = _alone(backward)
+    if _selection_below(alone, first.upper, least):
+        return first
     if alone is not None:
         small = alone.delta(first.upper).upper <= least
     else:
@@ -261,14 +265,13 @@ def larger_epsilon(forward: Product, backward: Product, delta: float | Bound) ->
 def larger_delta(forward: Product, backward: Product, epsilon: float) -> Bound:
     """Return the larger delta of two directions at an epsilon >= 0, likewise."""
     first = delta(forward, epsilon)
-    if backward == forward or _selection_below(backward, epsilon, first.lower):
+    if backward == forward or _selection_below(_alone(backward), epsilon, first.lower):
         return first
     return first.maximum(delta(backward, epsilon))
 
 
-def _selection_below(product: Product, epsilon: float, delta: float) -> bool:
+def _selection_below(alone: Alone | None, epsilon: float, delta: float) -> bool:
     """Return whether coarse lines prove that a selection's delta at epsilon >= 0 is at most so."""
-    alone = _alone(product)
     return isinstance(alone, SelectedPair) and alone.coarse(epsilon) <= delta
 
 
@@ -360,8 +363,8 @@ def _alone(product: Product) -> Alone | None:
     if composed is not None:
         return composed
     pair = profile.closed_form(product)
-    if isinstance(pair, Alone):
-        return pair
+    if type(pair) in _ALONE:
+        return cast("Alone", pair)
     return released_few(product)
 
 

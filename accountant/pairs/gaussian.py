@@ -58,6 +58,8 @@ class GaussianPair(Reflected, CommonSupport, ExactPair):
         """Return mu^2."""
         return float(self.mu_squared)
 
+    variance = gaussian_tail
+
     @property
     def zcdp_bound(self) -> float:
         """Return mu^2 / 2, rounded up, which is exact."""

@@ -47,7 +47,7 @@ from dpproof.accountant.subsampling.mixture import MixturePair
 from dpproof.accountant.subsampling.released_few import ReleasedFew, released_few
 from dpproof.accountant.subsampling.shuffled import ShuffledGaussianPair
 from dpproof.accountant.subsampling.shuffled_reports import ShuffledReportsPair
-from dpproof.accountant.subsampling.subsampled import SubsampledPair, tabulated
+from dpproof.accountant.subsampling.subsampled import SubsampledPair, tabulated, untabulated
 
 _WIDE = 1e-4  # Width from which a table is tried. Heuristic.
 _VAGUE = 1e-2  # Width of a power by one order from which tables are asked, too. Heuristic.
@@ -77,7 +77,7 @@ def delta(product: Product, epsilon: float) -> Bound:
     alone = _alone(product)
     if alone is not None:
         return alone.delta(epsilon)
-    typical = cut(product, epsilon=epsilon)
+    typical = cut(untabulated(product), epsilon=epsilon)
     answer = _narrow(
         product,
         lambda one: profile.delta(one, epsilon),
@@ -105,7 +105,8 @@ def epsilon(product: Product, delta: float | Bound) -> Bound:
     deep = 0.0 < Bound.of(delta).lower < _TABULATED
     if Bound.of(delta).lower < SMALL:
         product = distant(product)
-    typical = cut(product, Bound.of(delta).lower)
+    summed = untabulated(product)
+    typical = cut(summed, Bound.of(delta).lower)
     answer = _narrow(product, lambda one: profile.epsilon(one, delta), lambda _: deep, typical)
     wide = answer.relative_width > _WIDE
     rare = cut(product, Bound.of(delta).lower, rare=True) if wide else product
@@ -113,9 +114,9 @@ def epsilon(product: Product, delta: float | Bound) -> Bound:
         with contextlib.suppress(NotCertified):
             lower = profile.epsilon(rare.below(), delta).lower
             answer = answer.meet(Bound(lower, profile.epsilon(rare.above(), delta).upper))
-    if profile.has_infinite_loss(product):
+    if profile.has_infinite_loss(summed):
         return answer
-    top = max(profile.max_loss(product), 0.0)  # pairs above may have larger losses
+    top = max(profile.max_loss(summed), 0.0)  # pairs above may have larger losses
     return Bound(min(answer.lower, top), min(answer.upper, top))
 
 
@@ -178,9 +179,9 @@ def _narrow(
 ) -> Bound:
     """Return the answer, tightened by a table where a sum leaves a wide bracket.
 
-    The product without large losses is asked first, if it is another one. A table is not tried
-    where delta is too small for a table to resolve. The gap between the pairs above and below does
-    not come from a sum, and more tables only widen it.
+    The product without large losses, or without tables, is asked first, if it is another one. A
+    table is not tried where delta is too small for a table to resolve. The gap between the pairs
+    above and below does not come from a sum, and more tables only widen it.
     """
     if typical is not product:
         with contextlib.suppress(NotCertified):

@@ -46,7 +46,7 @@ from dpproof.accountant.pairs.pair import CommonSupport, ExactPair, Pair, Smooth
 
 # Log of a term beyond which M - 1 is no smaller than M, so that a plain sum is as good. Heuristic.
 _LARGE = -4.0
-_UNREACHABLE = 1 << 40  # The work of a value that cannot be computed. Heuristic.
+UNREACHABLE = 1 << 40  # The work of a value that cannot be computed. Heuristic.
 _SHORT = 1 << 12  # Terms up to which points and a line are evaluated together. Heuristic.
 _BLOCK = 1 << 20  # Terms evaluated at once, to bound memory. Heuristic.
 # Where they end, what they cut counts in upper ends only. Heuristic: it is next to nothing.
@@ -174,7 +174,7 @@ class SubsampledGaussianPair(CommonSupport, ExactPair):
             alpha = np.where(alpha.imag < 0, alpha.conj(), alpha)
             return choose_rule(mixture_of(self), alpha).z.size
         except NotCertified:
-            return _UNREACHABLE
+            return UNREACHABLE
 
     @property
     def gdp_bound(self) -> float:
@@ -368,7 +368,7 @@ class SubsampledGaussians(CommonSupport, ExactPair):
         try:
             return sum(choose_rule(mixtures, alpha).z.size for mixtures, _ in blocks)
         except NotCertified:
-            return _UNREACHABLE
+            return UNREACHABLE
 
     def smoothness(self, c: float, moment: Bound) -> Smoothness:
         """Return the layers of all parts: log(1 - x) <= -x, so their deficits add up.

@@ -11,6 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Callable
 from functools import lru_cache
+from typing import cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +36,7 @@ from dpproof.accountant.subsampling.mixture import MixturePair
 from dpproof.accountant.subsampling.released_few import ReleasedFew, released_few
 from dpproof.accountant.subsampling.shuffled import ShuffledGaussianPair
 from dpproof.accountant.subsampling.shuffled_reports import ShuffledReportsPair
-from dpproof.accountant.subsampling.subsampled import SubsampledPair, tabulated
+from dpproof.accountant.subsampling.subsampled import SubsampledPair, tabulated, untabulated
 
 _WIDE = 1e-4  # Width from which a table is tried. Heuristic.
 _VAGUE = 1e-2  # Width of a power by one order from which tables are asked, too. Heuristic.
@@ -54,6 +55,7 @@ Alone = (
     | CountedGaussiansPair
     | ReleasedFew
 )
+_ALONE = frozenset(get_args(Alone))
 
 
 def delta(product: Product, epsilon: float) -> Bound:
@@ -64,7 +66,7 @@ def delta(product: Product, epsilon: float) -> Bound:
     alone = _alone(product)
     if alone is not None:
         return alone.delta(epsilon)
-    typical = cut(product, epsilon=epsilon)
+    typical = cut(untabulated(product), epsilon=epsilon)
     answer = _narrow(
         product,
         lambda one: profile.delta(one, epsilon),
@@ -92,7 +94,8 @@ def epsilon(product: Product, delta: float | Bound) -> Bound:
     deep = 0.0 < Bound.of(delta).lower < _TABULATED
     if Bound.of(delta).lower < SMALL:
         product = distant(product)
-    typical = cut(product, Bound.of(delta).lower)
+    summed = untabulated(product)
+    typical = cut(summed, Bound.of(delta).lower)
     answer = _narrow(product, lambda one: profile.epsilon(one, delta), lambda _: deep, typical)
     wide = answer.relative_width > _WIDE
     rare = cut(product, Bound.of(delta).lower, rare=True) if wide else product
@@ -100,9 +103,9 @@ def epsilon(product: Product, delta: float | Bound) -> Bound:
         with contextlib.suppress(NotCertified):
             lower = profile.epsilon(rare.below(), delta).lower
             answer = answer.meet(Bound(lower, profile.epsilon(rare.above(), delta).upper))
-    if profile.has_infinite_loss(product):
+    if profile.has_infinite_loss(summed):
         return answer
-    top = max(profile.max_loss(product), 0.0)  # pairs above may have larger losses
+    top = max(profile.max_loss(summed), 0.0)  # pairs above may have larger losses
     return Bound(min(answer.lower, top), min(answer.upper, top))
 
 
@@ -178,9 +181,9 @@ def _narrow(
 ) -> Bound:
     """Return the answer, tightened by a table where a sum leaves a wide bracket.
 
-    The product without large losses is asked first, if it is another one. A table is not tried
-    where delta is too small for a table to resolve. The gap between the pairs above and below does
-    not come from a sum, and more tables only widen it.
+    The product without large losses, or without tables, is asked first, if it is another one. A
+    table is not tried where delta is too small for a table to resolve. The gap between the pairs
+    above and below does not come from a sum, and more tables only widen it.
     """
     if typical is not product:
         with contextlib.suppress(NotCertified):
@@ -248,9 +251,11 @@ def larger_epsilon(forward: Product, backward: Product, delta: float | Bound) ->
     """Return the larger epsilon of two directions, the second asked only if it may be larger."""
     least = Bound.of(delta).lower
     first = epsilon(forward, delta)
-    if backward == forward or _selection_below(backward, first.upper, least):
+    if backward == forward:
         return first
     alone = _alone(backward)
+    if _selection_below(alone, first.upper, least):
+        return first
     if alone is not None:
         small = alone.delta(first.upper).upper <= least
     else:
@@ -263,14 +268,13 @@ def larger_epsilon(forward: Product, backward: Product, delta: float | Bound) ->
 def larger_delta(forward: Product, backward: Product, epsilon: float) -> Bound:
     """Return the larger delta of two directions at an epsilon >= 0, likewise."""
     first = delta(forward, epsilon)
-    if backward == forward or _selection_below(backward, epsilon, first.lower):
+    if backward == forward or _selection_below(_alone(backward), epsilon, first.lower):
         return first
     return first.maximum(delta(backward, epsilon))
 
 
-def _selection_below(product: Product, epsilon: float, delta: float) -> bool:
+def _selection_below(alone: Alone | None, epsilon: float, delta: float) -> bool:
     """Return whether coarse lines prove that a selection's delta at epsilon >= 0 is at most so."""
-    alone = _alone(product)
     return isinstance(alone, SelectedPair) and alone.coarse(epsilon) <= delta
 
 
@@ -362,8 +366,8 @@ def _alone(product: Product) -> Alone | None:
     if composed is not None:
         return composed
     pair = profile.closed_form(product)
-    if isinstance(pair, Alone):
-        return pair
+    if type(pair) in _ALONE:
+        return cast("Alone", pair)
     return released_few(product)
 
 

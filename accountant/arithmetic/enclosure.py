@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from typing import Any, TypeVar, final, overload
 
 import numpy as np
@@ -32,6 +33,7 @@ DENORMAL_ROUNDING = 1e-315
 EXTENDED = np.longdouble if np.finfo(np.longdouble).nmant in (63, 112) else np.float64
 
 
+@cache
 def unit_roundoff(dtype: np.dtype[Any]) -> float:
     """Return half the distance of 1 to the next number of a real or complex type."""
     return 0.5 * float(np.finfo(dtype).eps)

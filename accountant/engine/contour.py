@@ -212,6 +212,7 @@ _LOG_SHARE = (
 )  # Log of a cut, relative to delta, that a shortened line need not beat. Heuristic.
 _FEW_NODES = 1 << 8  # Nodes times pairs for which the work is not estimated. Heuristic.
 _QUERIED = 16  # Of many pairs, approximately so many are queried for their work. Heuristic.
+_NEAR = 1.15 ** np.arange(-3.0, 7.0)  # Lengths tried first, relative to a guess. Heuristic.
 _FEWEST = 16  # Fewest nodes to which a line is shortened. Heuristic.
 # Epsilons times nodes evaluated at once: libraries start threads from there. Heuristic.
 _BLOCK = 1 << 18
@@ -274,13 +275,11 @@ class Contour:
         shift = floor - c * epsilon
         error = self.terms.error(float(np.abs(epsilon).max(initial=0.0)))
         total = _turned_back(self.terms.known, self.step, epsilon)
-        with np.errstate(over="ignore"):  # a cut beyond all floats says nothing
-            cut = np.exp(self.log_cut - floor)
-        upper = total + error + cut
         excess = self.aliases.log_excess(epsilon)
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            cut = np.exp(self.log_cut - floor)  # beyond all floats it says nothing
+            upper = total + error + cut
             lower = total - error - cut - np.exp(excess - shift)
-        with np.errstate(divide="ignore", invalid="ignore"):
             log_lower = np.where(lower > 1e-300, np.log(np.maximum(lower, 1e-300)), -np.inf)
             log_upper = np.where(upper > 0, np.log(upper), np.inf)  # also where it is nan
             rounding = 8 * UNIT_ROUNDOFF * (np.abs(shift) + abs(floor) + 4.0)
@@ -443,7 +442,8 @@ def build(product: Product, saddle: Saddle, most: int = MAX_NODES) -> Contour:
     step = alias_step(saddle, guess)
     tails = Tails(smoothnesses(product, c, guess.moments))
     needed = guess.at(c) - c * saddle.epsilon - saddle.log_delta - saddle.log_tolerance
-    wanted = _length(tails, step, needed, 0.0)
+    near = math.sqrt(2.0 * max(needed, 0.0) / saddle.spread) / step  # if losses are about Gaussian
+    wanted = _length(tails, step, needed, 0.0, near)
     limit = min(_node_limit(product, c, step, wanted), most)
     if wanted > limit:
         tails = Tails.of(tails.parts, step * _EASY_NODES)
@@ -466,7 +466,24 @@ def build(product: Product, saddle: Saddle, most: int = MAX_NODES) -> Contour:
     if not guess.moments_hold(on_axis):  # else what is known of the guessed moments is true
         parts = smoothnesses(product, c, on_axis.moments)
         tails = Tails.of(parts, tails.end) if tails.end else Tails(parts)
-    log_moment = on_axis.at(c)
+    known = np.column_stack([on_axis.points, on_axis.upper])
+    log_tail = float(tails.log_tail(np.array([step * (nodes - 1)]), tau)[0])
+    return on_line(s, cgf, (step, tau), on_axis.at(c) + log_tail, known)
+
+
+def on_line(
+    s: Complexes, cgf: Enclosure, spaced: tuple[float, float], log_cut: float, known: Reals
+) -> Contour:
+    """Return the contour of K at the nodes, with a step and a tau.
+
+    Args:
+        s: the nodes.
+        cgf: K there.
+        spaced: their distance, and tau.
+        log_cut: log of a bound of M(c) and of what is lost beyond the last, without tau.
+        known: points c' and upper bounds of K(c').
+    """
+    (step, tau), c = spaced, float(s[0].real)
     unit, precise = unit_roundoff(cgf.value.dtype), s.astype(cgf.value.dtype)
     extra = 0.5 * tau * tau * precise * (precise + 1.0)
     log_s, log_s1 = np.log(precise), np.log(precise + 1.0)
@@ -477,14 +494,13 @@ def build(product: Product, saddle: Saddle, most: int = MAX_NODES) -> Contour:
         + 4 * unit * size
     )
     lift = 0.5 * tau * tau * c * (c + 1.0) * (1 + 1e-12)
-    log_tail = float(tails.log_tail(np.array([step * (nodes - 1)]), tau)[0])
     return Contour(
         s=s,
         log_kernel=cgf.value + extra - log_s - log_s1,
         radius=radius,
         step=step,
-        log_cut=log_moment + lift + log_tail + 1e-9,
-        known=np.column_stack([on_axis.points, on_axis.upper]),
+        log_cut=log_cut + lift + 1e-9,
+        known=known,
         tau=tau,
     )
 
@@ -511,9 +527,18 @@ def _shortened(tails: Tails, step: float, c: float, height: float, limit: int) -
     return min(limit, _length(tails, step, height - log_left, tau)), tau
 
 
-def _length(tails: Tails, step: float, needed: float, tau: float) -> int:
-    """Return the number of nodes until the cut tail is negligible, or the cap if it never is."""
+def _length(tails: Tails, step: float, needed: float, tau: float, near: float = 0.0) -> int:
+    """Return the number of nodes until the cut tail is negligible, or the cap if it never is.
+
+    Those near a guess are tried first.
+    """
     few, many = 8, 4 * MAX_NODES
+    if few < near < many:
+        counts = (near * _NEAR).astype(int) + 1
+        enough = needed + tails.log_tail(step * (counts - 1), tau) < 0.0
+        first = int(enough.argmax())
+        if enough[first] and (first or counts[0] <= few):
+            return int(counts[first])
     for size in (8, 7):  # coarsely, then between two neighbours
         counts = (few * (many / few) ** (np.arange(size + 1) / size)).astype(int)
         reach = step * (counts - 1)

@@ -33,6 +33,7 @@ _LOG_TOLERANCE = -28.0
 _SMALLEST, _LARGEST = 1e-9, 1e9
 _FURTHEST = 1e18  # Largest tilt tried where losses are tiny. Heuristic.
 _ALL = np.geomspace(_SMALLEST, _LARGEST, 200)  # Tilts for a Gaussian guess. Heuristic.
+_NEAR = 1e-3  # Tilt at which a variance is looked up. Heuristic.
 _START = np.exp(0.2 * np.arange(-8.0, 6.0))  # Tilts around a guess, relative to it. Heuristic.
 _CLOSE = 1.25  # Ratio of two neighbouring c around a crossing at which the search ends. Heuristic.
 _LEAST_STRIDE = 0.05  # Log of the last extension tried where K is out of reach. Heuristic.
@@ -56,6 +57,9 @@ def sum_cgf(product: Product, each: list[Enclosure], shape: tuple[int, ...]) -> 
     """Enclose K of the product from K of each pair, in order."""
     if not each:
         return Enclosure(np.zeros(shape, dtype=complex), np.zeros(shape))
+    if len(each) == 1:
+        every = Enclosure(each[0].value[None], each[0].radius[None])
+        return weighted_sum(every, np.array([float(product.factors[0].count)]))
     every = Enclosure(np.stack([one.value for one in each]), np.stack([one.radius for one in each]))
     return weighted_sum(every, np.array([float(factor.count) for factor in product.factors]))
 
@@ -151,7 +155,7 @@ def survey(product: Product, c: Reals) -> Ridge:
             with np.errstate(over="ignore", invalid="ignore"):
                 each = steers(product, c)
                 np.maximum(each[:, 2], 0.0, out=each[:, 2])
-                value, slope, bend = np.tensordot(counts, each, 1)
+                value, slope, bend = (counts @ each.reshape(counts.size, -1)).reshape(3, -1)
         except NotCertified:
             last = c.size // 2
         else:
@@ -281,9 +285,13 @@ def _start(product: Product, guess: float) -> Ridge:
 
 def _gaussian_guess(product: Product, excess: Callable[[Ridge], Reals]) -> float:
     """Return the crossing for a Gaussian product of the same loss variance."""
-    at = 1e-3
-    value = float(survey(product, np.array([at])).value[0])
-    variance = np.full(_ALL.shape, max(2.0 * value / (at * (1.0 + at)), 1e-300))
+    each = [factor.pair.variance for factor in product.factors]
+    if None in each:
+        value = float(survey(product, np.array([_NEAR])).value[0])
+        total = 2.0 * value / (_NEAR * (1.0 + _NEAR))
+    else:
+        total = sum(one.count * it for one, it in zip(product.factors, each, strict=True) if it)
+    variance = np.full(_ALL.shape, max(total, 1e-300))
     beyond = excess(_gaussian(variance)) >= 0
     return float(_ALL[np.argmax(beyond)] if beyond.any() else _ALL[-1])
 

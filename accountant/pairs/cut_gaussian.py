@@ -48,9 +48,9 @@ from dpproof.accountant.pairs.subsampled_gaussian import (
 # Shares of delta that are set aside, of typical and of all losses. Heuristic: they are bounded.
 _SHARE, _LITTLE = 1e-12, 3e-3
 _TAME = 3.0  # Standard deviations of all steps' loss that one step's may have. Heuristic.
-_NODES, _RATIO = 20, 4.0  # Of the rule on a panel, and its ellipse. Error bounds depend on both.
+NODES, RATIO = 20, 4.0  # Of the rule on a panel, and its ellipse. Error bounds depend on both.
 _LEFT = -9.0  # Where the first panel begins. Error bounds depend on it.
-_PANEL = 0.75  # Mu times the longest panel. Heuristic.
+PANEL = 0.75  # Mu times the longest panel. Heuristic.
 # A mu, and minus the log of a delta, beyond which nothing is cut. Heuristic.
 _LARGEST_MU, _TINY = 8.0, 600.0
 # Radians by which a power turns on a panel, most panels, and most terms at once. Heuristic.
@@ -58,7 +58,7 @@ _TURN, _MOST, _BLOCK = 4.0, 4096, 1 << 20
 # Largest u that is small on an ellipse, and largest rate. Soundness needs them below 1/2.
 _SMALL, _LARGEST_RATE = 0.25, 0.25
 _FAR = 1.0  # A K of one step that no question is about. Heuristic.
-_RULE = np.polynomial.legendre.leggauss(_NODES)
+_RULE = np.polynomial.legendre.leggauss(NODES)
 # Relative error of a term by its weight and node. Error bounds depend on it.
 _DIGITS = 1e-13
 _CELLS = 512  # Cells of layers. Heuristic.
@@ -117,7 +117,7 @@ class CutGaussianPair(Pair):
         """Return the ends of panels for powers up to some size, and Gauss's rule on them."""
         mu, q = math.sqrt(self.whole.mu_squared), float(self.whole.sampling_rate)
         edges = _edges(mu, q, self.end, 2.0 ** math.ceil(math.log2(top + 1.0)))
-        return np.array(edges), _panels(edges)
+        return np.array(edges), gauss_panels(edges)
 
     def cgf(self, s: Complexes) -> Enclosure:
         """Enclose K by Gauss's rule on panels, as the log of 1 plus terms of second order."""
@@ -149,7 +149,7 @@ class CutGaussianPair(Pair):
         power = np.exp(lowered + raised * np.log1p(u) + alpha.imag.max() * turn)
         inside = np.minimum(np.where(u < _SMALL, second, np.inf), power + 1.0 + top * u)
         inside *= np.exp(0.5 * (0.9375 * length) ** 2 - 0.5 * near * near) * length
-        panels = inside.sum() * 4.0 * _RATIO ** (1.0 - 2 * _NODES) / (_RATIO - 1.0)
+        panels = inside.sum() * 4.0 * RATIO ** (1.0 - 2 * NODES) / (RATIO - 1.0)
         near_zero = 2.0 * (top * q) ** 2 * np.exp(2.0 * top * q) + top * q * q
         left = near_zero * float(ndtr(np.array(_LEFT)))
         beyond = ndtr(np.array([-self.end, mu - self.end]))
@@ -188,7 +188,7 @@ def _edges(mu: float, q: float, end: float, top: float) -> tuple[float, ...]:
     edges = [end]
     while edges[-1] > _LEFT:
         likely = q * math.exp(mu * edges[-1] - 0.5 * mu * mu)
-        length = min(_PANEL / mu, 1.0, _TURN * (1.0 + likely) / (top * mu * likely))
+        length = min(PANEL / mu, 1.0, _TURN * (1.0 + likely) / (top * mu * likely))
         edges.append(max(edges[-1] - length, _LEFT))
         if len(edges) > _MOST:
             raise NotCertified(f"a moment of order {top:.6g} is out of reach; {EASIER}")
@@ -196,7 +196,7 @@ def _edges(mu: float, q: float, end: float, top: float) -> tuple[float, ...]:
 
 
 @lru_cache(maxsize=16)
-def _panels(edges: tuple[float, ...]) -> TrapezoidRules:
+def gauss_panels(edges: tuple[float, ...]) -> TrapezoidRules:
     """Return Gauss's rule on every panel; what it leaves out depends on the moment."""
     left, half = np.array(edges[:-1])[:, None], 0.5 * np.diff(edges)[:, None]
     z = (left + half * (1.0 + _RULE[0])).reshape(1, -1)

@@ -48,6 +48,8 @@ class GaussianPair(pair.Reflected, pair.CommonSupport, pair.ExactPair):
         """Return mu^2."""
         return float(self.mu_squared)
 
+    variance = gaussian_tail
+
     @property
     def zcdp_bound(self) -> float:
         """Return mu^2 / 2, rounded up, which is exact."""

@@ -617,8 +617,10 @@ def _rounded(values: Sequence[Fraction], dtype: np.dtype[Any]) -> Reals:
     Longer ones are sums of doubles, as numerators and denominators may exceed every float.
     """
     parts = [[float(one) for one in values]]
+    if dtype == _DOUBLE:
+        return np.array(parts[0])
     rest = list(values)
-    while dtype != _DOUBLE and len(parts) < _PARTS:
+    while len(parts) < _PARTS:
         rest = [one - Fraction(near) for one, near in zip(rest, parts[-1], strict=True)]
         parts.append([float(one) for one in rest])
     return np.asarray(np.array(parts[::-1], dtype=dtype).sum(axis=0))

@@ -157,6 +157,17 @@ class Pair(Readable, ABC):
         return min(self.zcdp_bound, most)
 
     @property
+    def distance(self) -> float:
+        """Return an upper bound of the total variation distance, 1 where none is quick."""
+        ends = self.profile(np.zeros(1)) if self.is_quick else None
+        return 1.0 if ends is None else float(ends[1][0])
+
+    @property
+    def variance(self) -> float | None:
+        """Return the variance of small losses to a digit, or None. It is a heuristic."""
+        return None
+
+    @property
     def gaussian_tail(self) -> float:
         """Return at most the mu^2 of a Gaussian in the tail of the losses, 0 if there is none."""
         return 0.0
@@ -314,9 +325,11 @@ def layers(heights: Reals, widths: Reals) -> tuple[Reals, Reals]:
     before = np.where(place > peak, np.inf, heights)[..., ::-1]
     single = np.minimum(after, np.minimum.accumulate(before, axis=-1)[..., ::-1])
     order = np.argsort(-single, axis=-1)
-    levels = np.take_along_axis(single, order, -1)
-    reach = np.cumsum(np.take_along_axis(widths, order, -1), axis=-1)
-    masses = -reach * np.diff(levels, axis=-1, append=0.0)
+    if heights.ndim > 1:
+        order = order + cells * np.arange(heights.size // cells).reshape(*heights.shape[:-1], 1)
+    levels, reach = single.ravel()[order], widths.ravel()[order].cumsum(axis=-1)
+    masses = reach * levels
+    masses[..., :-1] = reach[..., :-1] * (levels[..., :-1] - levels[..., 1:])
     first = np.arange(0, cells, _SHARED)  # the narrowest of some stands for them
     return np.add.reduceat(masses, first, axis=-1) * _SAFETY, reach[..., first] * _SAFETY
 
@@ -480,7 +493,8 @@ def required_rate(**argument: Fraction) -> None:
         >>> required_rate(sampling_rate=Fraction(1, 100))
     """
     ((name, value),) = argument.items()
-    if not _LEAST <= value <= 1 - _LEAST:
+    part, whole = value.numerator, value.denominator
+    if not (part * _LEAST.denominator >= whole and (whole - part) * _LEAST.denominator >= whole):
         hint = "round it up" if value < _LEAST else "sample with rate 1, which is no more private"
         said = "from 1e-100 to 1 - 1e-100, or 1, for its pair to be computed"
         raise ParameterError(name, value, said, hint)

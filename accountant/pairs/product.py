@@ -191,6 +191,8 @@ class Product:
     @_once
     def bundled(self) -> Product:
         """Return the same product, many pairs of a kind as one, so that they share arrays."""
+        if len(self.factors) == 1:
+            return self.summed()
         parts = bundled([(factor.pair, factor.count) for factor in self.summed().factors])
         return Product(tuple(Factor(pair, count) for pair, count in parts))
 
@@ -226,6 +228,9 @@ def by_class(
 
     ``ask`` takes a class, its pairs and their places in the product.
     """
+    if len(product.factors) == 1:
+        alone = product.factors[0].pair
+        return list(ask(type(alone), [alone], [0]))
     places: dict[type[Pair], list[int]] = {}
     for place, factor in enumerate(product.factors):
         places.setdefault(type(factor.pair), []).append(place)

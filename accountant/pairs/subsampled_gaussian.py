@@ -22,7 +22,8 @@ from dpproof.accountant.pairs.pair import CommonSupport, ExactPair, Pair, Smooth
 
 # Log of a term beyond which M - 1 is no smaller than M, so that a plain sum is as good. Heuristic.
 _LARGE = -4.0
-_UNREACHABLE = 1 << 40  # The work of a value that cannot be computed. Heuristic.
+UNREACHABLE = 1 << 40  # The work of a value that cannot be computed. Heuristic.
+_SHORT = 1 << 12  # Terms up to which points and a line are evaluated together. Heuristic.
 _BLOCK = 1 << 20  # Terms evaluated at once, to bound memory. Heuristic.
 # Where they end, what they cut counts in upper ends only. Heuristic: it is next to nothing.
 _LEAST_SHIFT, _LARGEST_SHIFT = 1e-14 - 1.0, 1e300
@@ -93,9 +94,9 @@ class SubsampledGaussianPair(CommonSupport, ExactPair):
         tilt = np.maximum(alpha.real.max() * growth.real, alpha.real.min() * growth.real)
         size = 2 * np.log(np.abs(alpha).max() * np.abs(growth) + 1e-300)
         if (rule.log_weights.real + np.minimum(size, 0.0) + tilt).max() > _LARGE:
-            every = [
-                mixture.plain(one, rule, growth) for one in np.split(alpha, [apart])[not apart :]
-            ]
+            long = apart and alpha.size * rule.z.size > _SHORT  # then a line shares work
+            parts = (alpha[:apart], alpha[apart:]) if long else (alpha,)
+            every = [mixture.plain(one, rule, growth) for one in parts]
             cgf = joined([Enclosure(one.value[0], one.radius[0]) for one in every])
         elif self.extended:
             longer = mixture_of(self, EXTENDED)
@@ -111,6 +112,17 @@ class SubsampledGaussianPair(CommonSupport, ExactPair):
         """Approximate K, K' and K'' by a coarse trapezoid rule on the real axis."""
         value, slope, bend = mixture_of(self).steer(c)
         return value[0], slope[0], bend[0]
+
+    @property
+    def distance(self) -> float:
+        """Return q (2 Phi(mu / 2) - 1), rounded up."""
+        return float(self.sampling_rate) * math.erf(self.gdp_bound / math.sqrt(8.0)) * (1 + 1e-14)
+
+    @property
+    def variance(self) -> float | None:
+        """Return K(1) where the Gaussian's is no larger than 1."""
+        mu_squared = float(self.mu_squared)
+        return float(self.sampling_rate) ** 2 * math.expm1(mu_squared) if mu_squared <= 1 else None
 
     @property
     def gaussian_tail(self) -> float:
@@ -129,7 +141,7 @@ class SubsampledGaussianPair(CommonSupport, ExactPair):
             alpha = np.where(alpha.imag < 0, alpha.conj(), alpha)
             return gaussian_mixtures.choose_rule(mixture_of(self), alpha).z.size
         except NotCertified:
-            return _UNREACHABLE
+            return UNREACHABLE
 
     @property
     def gdp_bound(self) -> float:
@@ -327,7 +339,7 @@ class SubsampledGaussians(CommonSupport, ExactPair):
                 gaussian_mixtures.choose_rule(mixtures, alpha).z.size for mixtures, _ in blocks
             )
         except NotCertified:
-            return _UNREACHABLE
+            return UNREACHABLE
 
     def smoothness(self, c: float, moment: Bound) -> Smoothness:
         """Return the layers of all parts: log(1 - x) <= -x, so their deficits add up.

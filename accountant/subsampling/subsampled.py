@@ -18,6 +18,7 @@ from dpproof.accountant.engine.contour import chernoff
 from dpproof.accountant.engine.profile import deltas, epsilon, infinite_mass, max_loss
 from dpproof.accountant.engine.saddle_point import total_cgf
 from dpproof.accountant.pairs.finite import AtomicPair
+from dpproof.accountant.pairs.fixed_sample_gaussian import FixedSampleGaussianPair
 from dpproof.accountant.pairs.gaussian import GaussianPair
 from dpproof.accountant.pairs.gaussian_mixtures import (
     addition_profile,
@@ -27,7 +28,7 @@ from dpproof.accountant.pairs.gaussian_mixtures import (
 )
 from dpproof.accountant.pairs.laplace import RandomizedResponsePair, as_decimal
 from dpproof.accountant.pairs.pair import CommonSupport, Exponentials, Lattice, Pair, required_rate
-from dpproof.accountant.pairs.product import Product
+from dpproof.accountant.pairs.product import Factor, Product
 from dpproof.accountant.pairs.subsampled_gaussian import SubsampledGaussianPair
 from dpproof.accountant.subsampling.tabulated import TabulatedPair, base_corners
 
@@ -37,6 +38,8 @@ _LEAST_LEVEL = 1e-100
 # Orders beyond s at which a tail's bound is tried, relative to s + 1. Heuristic: each is valid.
 _AHEAD = np.geomspace(0.02, 5e3, 40)
 _ROUNDING = 1e-13  # Above the relative rounding of logs of bounds. Soundness depends on it.
+# Largest mu^2 of a quadrature, and log of an atom that does not count. Heuristic.
+_LEAST_NOISE, _GONE = 16, -60.0
 _MILD, _LARGE = Fraction(1, 10**9), 600  # epsilons of a response whose sample is finite in floats
 
 
@@ -233,6 +236,30 @@ def tabulated(pair: Pair) -> Pair:
         sampling_rate=pair.sampling_rate,
         direction=Direction.REMOVAL if pair.removal else Direction.ADDITION,
     )
+
+
+def untabulated(product: Product) -> Product:
+    """Return the product, Gaussians on fixed-size samples with their own K where losses spread out.
+
+    Heuristic: the atom at a loss of 0 has to vanish among all releases.
+    """
+    if not any(isinstance(one.pair, SubsampledPair) for one in product.factors):
+        return product
+    found = [Factor(_by_rule(one.pair, one.count), one.count) for one in product.factors]
+    return product if tuple(found) == product.factors else Product.merge(found)
+
+
+def _by_rule(pair: Pair, count: int) -> Pair:
+    """Return the pair whose K is a quadrature, or the pair itself."""
+    if not isinstance(pair, SubsampledPair) or pair.direction is not Direction.REPLACEMENT:
+        return pair
+    gaussian = pair.base.summed().factors
+    if len(gaussian) != 1 or not isinstance(gaussian[0].pair, GaussianPair):
+        return pair
+    square = gaussian[0].count * gaussian[0].pair.mu_squared
+    fixed = FixedSampleGaussianPair(mu_squared=square, sampling_rate=pair.sampling_rate)
+    atom = float(1 - pair.sampling_rate) * math.erf(math.sqrt(square / 8))
+    return fixed if square <= _LEAST_NOISE and count * math.log(atom) < _GONE else pair
 
 
 # Decimal digits of masses and losses before they are rounded to floats. Error bounds depend on it:

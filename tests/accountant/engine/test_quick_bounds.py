@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 from dpproof.accountant import answers
-from dpproof.accountant.arithmetic.enclosure import Reals
 from dpproof.accountant.bound import Bound
 from dpproof.accountant.engine.contour import chernoff
 from dpproof.accountant.engine.quick_bounds import certainly_below, epsilon_is_zero
@@ -92,11 +91,6 @@ class _Known:
     """A pair of which only the total variation distance is known, which is a float."""
 
     distance: float
-    is_quick: bool = True
-
-    def profile(self, epsilon: Reals) -> tuple[Reals, Reals]:
-        """Both ends are the distance."""
-        return np.full(epsilon.shape, self.distance), np.full(epsilon.shape, self.distance)
 
 
 def test_the_sum_of_total_variations_is_rounded_up() -> None:

@@ -76,9 +76,9 @@ def test_rounded_weights_are_within_the_radius(monkeypatch: pytest.MonkeyPatch) 
     cgfs = [one.cgf(s[at : at + 1]) for at in range(s.size)]
     nodes, weights = cut_gaussian._RULE
     monkeypatch.setattr(cut_gaussian, "_RULE", (nodes, weights * (1 + 0.95e-13)))
-    cut_gaussian._panels.cache_clear()
+    cut_gaussian.gauss_panels.cache_clear()
     moved = [one.cgf(s[at : at + 1]).value[0] for at in range(s.size)]
-    cut_gaussian._panels.cache_clear()
+    cut_gaussian.gauss_panels.cache_clear()
     for cgf, value in zip(cgfs, moved, strict=True):
         assert 0.0 < abs(value - cgf.value[0]) < cgf.radius[0]
 

@@ -42,7 +42,7 @@ _BACK = (0.0, 3e-4, 3e-3, 0.03, 0.3)
 _PLACES = (0.0, 0.12, 0.3, 0.65)  # Shares of a table for which lines are made. Heuristic.
 _SHARED = 0.02  # Relative distance of epsilons that share lines. Heuristic.
 # Blocks and cells of the lines for one epsilon beyond rough ones, more where wide. Heuristic.
-_MOST, _NARROW, _HELPED = (160, 240, 320), 8e-5, 0.9
+_MOST, _NARROW, _HELPED = (110, 170, 230), 8e-5, 0.9
 _CHORDS = 2048  # Epsilons up to ``near`` between which upper ends are chords. Heuristic.
 _MORE = 448, 374  # Blocks and cells of a table's lines beyond the coarse ones. Heuristic.
 _SHIFTS = 256  # Shifts for many epsilons. Heuristic.
@@ -134,10 +134,10 @@ class Selection:
     @cached_property
     def terms(self) -> Terms:
         """Return the worst case from above, which serves all epsilons."""
+        places = self._along(np.array(_PLACES)).tolist()
         grid = self._evenly(_CHORDS)
         if isinstance(self.runs, FixedRuns):  # phi' spans more magnitudes than coarse lines tell
             return Lines.of(self.above, self.runs).terms(grid)
-        places = self._along(np.array(_PLACES)).tolist()
         return self.coarse.refined(*places, more=_MORE).terms(grid)
 
     def upper(self, epsilon: Reals) -> Reals:
@@ -180,12 +180,12 @@ class Selection:
     def tests(self, epsilons: Reals) -> Instance:
         """Return tests of the orders that are worst at increasing epsilons at or above 0.
 
-        Next to outcomes of much mass x jumps, so that orders are made for some of the epsilons.
+        Next to outcomes of much mass x jumps, so that some orders are made by themselves, too.
         """
-        if np.diff(self.below.k).max() <= MUCH:
-            return near_worst(self.below, self.runs, epsilons, *self.orders)
-        some = np.linspace(0, epsilons.size - 1, min(epsilons.size, _JUMPING)).astype(np.intp)
-        each = [_rough_order(self, float(one), _BEYOND) for one in epsilons[some]]
+        each = [near_worst(self.below, self.runs, epsilons, *self.orders)]
+        if np.diff(self.below.k).max() > MUCH:
+            some = np.linspace(0, epsilons.size - 1, min(epsilons.size, _JUMPING)).astype(np.intp)
+            each += [_rough_order(self, float(one), _BEYOND) for one in epsilons[some]]
         return concave(
             *(np.concatenate(part) for part in zip(*((one.p, one.q) for one in each), strict=True))
         )

@@ -28,7 +28,7 @@ from dpproof.accountant.subsampling.tabulated import TabulatedPair, as_lattice_p
 _TINY = 1e-120
 _SEEN = 1e-10  # delta up to which the table's grid is even
 _FINE = 1 << 9  # Grid points per typical loss, and per doubling of the loss beyond. Heuristic.
-_MOST = 1 << 15  # Grid points over the whole range of the loss. Heuristic.
+_MOST = 1 << 18  # Grid points over the whole range of the loss. Heuristic.
 _TESTS, _EDGE = 24, 1e-4  # Most orders whose power is asked, and where that ends. Heuristic.
 _FARTHEST = 300.0  # Largest loss at the edge of a test. Heuristic.
 _ROUNDING = 1e-11  # Above the relative rounding of lower ends and bounds. Soundness depends on it.

@@ -45,7 +45,7 @@ _ALIKE = 0.05  # Range of log s between the ends of a chord. Heuristic.
 _TOGETHER = 1 << 6  # Blocks whose lines are made at once. Heuristic.
 _MOST_SLOPE = 1e280  # Largest s, so that s phi'(1) is representable as a float. Heuristic.
 _NEVER = 1e20  # The cost of no line: it is never the largest. Heuristic.
-_FINER = 64  # More blocks and cells for one epsilon. Heuristic.
+_FINER = 24  # More blocks and cells for one epsilon. Heuristic.
 
 
 @final

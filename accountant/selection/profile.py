@@ -15,34 +15,36 @@ from typing import final
 import numpy as np
 
 from dpproof.accountant.arithmetic.crossing import bisect
-from dpproof.accountant.arithmetic.enclosure import LEAST_DELTA, Reals, distinct, down, up
+from dpproof.accountant.arithmetic.enclosure import LEAST_DELTA, Reals, down, up
 from dpproof.accountant.bound import Bound
 from dpproof.accountant.engine.profile import delta_of_rare_losses
 from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.run_counts.law import FARTHEST, LAW_ERROR, FixedRuns, RunLaw
 from dpproof.accountant.selection.finite_base import MERGED, Curve, NeymanPearsonCurve, curve
 from dpproof.accountant.selection.shifted_mixture import Shifts, shifts
-from dpproof.accountant.selection.worst_instance import Instance, instance
-from dpproof.accountant.selection.worst_order import Lines, Terms
+from dpproof.accountant.selection.worst_instance import Instance, concave, instance, near_worst
+from dpproof.accountant.selection.worst_order import MUCH, Lines, Terms
 
 _CHANGE = 0.03  # Change of log w over a cell, less if the base's losses are small. Heuristic.
 _COARSE = 128, 192  # Blocks and masses of lines that are refined. Heuristic.
 _LOOSE = 0.5  # Share of the upper end below which a lower end is looked for elsewhere. Heuristic.
 _FEW = 4  # Epsilons up to which each is answered by itself. Heuristic.
-# Orders that a table looks for, everywhere and next to 0. Heuristic.
-_INSTANCES, _NEAR, _DENSER = 24, 128, 1.5
+# Orders whose tests a table evaluates, and those that it looks for. Heuristic.
+_TESTS, _ORDERS, _DENSER, _EVEN = 640, 64, 1.5, 2.0
+_JUMPING = 160  # The same next to outcomes of much mass. Heuristic.
+_BEYOND = 1.5  # Outcomes listed for a table, in units of an event's. Heuristic.
 _NEGLIGIBLE = 1e-12  # Delta down to which a table's orders lie evenly from 0 on. Heuristic.
 _STEPS = 12  # Most steps of Newton's method. Heuristic: each end is evaluated.
 _FAINT = 1e-120  # Delta below which no orders are looked for. Heuristic.
 _FAR = (1.0, 0.7, 0.4)  # Shares of the largest loss at which an instance is tried. Heuristic.
 # Relative distances below epsilon of the orders tried. Heuristic.
 _BACK = (0.0, 3e-4, 3e-3, 0.03, 0.3)
-_PLACES = (0.0, 0.25, 0.5, 0.75)  # Shares of a table's range for which lines are made. Heuristic.
+_PLACES = (0.0, 0.12, 0.3, 0.65)  # Shares of a table for which lines are made. Heuristic.
 _SHARED = 0.02  # Relative distance of epsilons that share lines. Heuristic.
 # Blocks and cells of the lines for one epsilon beyond rough ones, more where wide. Heuristic.
-_MOST, _NARROW, _HELPED = (160, 240, 320), 8e-5, 0.9
-_MORE = 256  # Blocks and cells of a table's lines beyond the coarse ones. Heuristic.
-_BEYOND = 1.5  # Outcomes listed for a table, in units of an event's. Heuristic.
+_MOST, _NARROW, _HELPED = (110, 170, 230), 8e-5, 0.9
+_CHORDS = 2048  # Epsilons up to ``near`` between which upper ends are chords. Heuristic.
+_MORE = 448, 374  # Blocks and cells of a table's lines beyond the coarse ones. Heuristic.
 _SHIFTS = 256  # Shifts for many epsilons. Heuristic.
 _CERTAIN = 0.05  # Delta from which the worst order is the smaller bound. Heuristic.
 _ROUGHLY = 1e-3  # Relative distance of points between which a table may end. Heuristic.
@@ -92,7 +94,7 @@ class Selection:
         order = np.argsort(epsilon)
         lower, upper = np.empty(epsilon.shape), np.empty(epsilon.shape)
         x, high = epsilon[order], self.upper(epsilon[order])
-        powers = self.lower(x, x[_spread(x, high, _FAINT, _INSTANCES)])
+        powers = (self.tests(x) if x.size <= _TESTS else self.table_tests).lower(x)
         lower[order], upper[order] = np.minimum(powers, high), high
         return lower, upper
 
@@ -132,10 +134,11 @@ class Selection:
     @cached_property
     def terms(self) -> Terms:
         """Return the worst case from above, which serves all epsilons."""
+        places = self._along(np.array(_PLACES)).tolist()
+        grid = self._evenly(_CHORDS)
         if isinstance(self.runs, FixedRuns):  # phi' spans more magnitudes than coarse lines tell
-            return Lines.of(self.above, self.runs).terms()
-        top = min(self._where_shifts_reach(_NEGLIGIBLE, math.inf, _ROUGHLY), self.curve.end)
-        return self.coarse.refined(*(top * part for part in _PLACES), more=_MORE).terms()
+            return Lines.of(self.above, self.runs).terms(grid)
+        return self.coarse.refined(*places, more=_MORE).terms(grid)
 
     def upper(self, epsilon: Reals) -> Reals:
         """Return upper ends at many epsilons at or above 0, in any order.
@@ -158,29 +161,62 @@ class Selection:
             low, high = float(grid[max(first - 1, 0)]), float(grid[first])
         return high
 
-    def lower(self, epsilon: Reals, designs: Reals) -> Reals:
-        """Return the largest lower end of the orders that are worst at some epsilons at or above 0.
+    @cached_property
+    def ends(self) -> tuple[float, float]:
+        """Return about where delta becomes negligible, and where nothing is left to tell."""
+        near, far = (
+            self._where_shifts_reach(one, math.inf, _ROUGHLY) for one in (_NEGLIGIBLE, _FAINT)
+        )
+        far = far if math.isfinite(far) else 2.0 * self.curve.end + 20.0
+        return min(near, far), far
 
-        Every order bounds delta at all real epsilons, by a convex function of e^epsilon.
+    @cached_property
+    def orders(self) -> tuple[Reals, list[tuple[Reals, Reals, Reals]]]:
+        """Return epsilons, most of them where delta is large, and the worst orders there."""
+        near = self.ends[0] * np.linspace(0.0, 1.0, _ORDERS) ** _DENSER
+        known = np.union1d(near, np.linspace(*self.ends, _ORDERS // 2))
+        return known, [self.coarse.order(float(one)) for one in known]
+
+    def tests(self, epsilons: Reals) -> Instance:
+        """Return tests of the orders that are worst at increasing epsilons at or above 0.
+
+        Next to outcomes of much mass x jumps, so that some orders are made by themselves, too.
         """
-        low = np.zeros(epsilon.shape)
-        for one in designs:
-            low = np.maximum(low, _rough_order(self, float(one), _BEYOND).lower(epsilon))
-        return low
+        each = [near_worst(self.below, self.runs, epsilons, *self.orders)]
+        if np.diff(self.below.k).max() > MUCH:
+            some = np.linspace(0, epsilons.size - 1, min(epsilons.size, _JUMPING)).astype(np.intp)
+            each += [_rough_order(self, float(one), _BEYOND) for one in epsilons[some]]
+        return concave(
+            *(np.concatenate(part) for part in zip(*((one.p, one.q) for one in each), strict=True))
+        )
+
+    @cached_property
+    def table_tests(self) -> Instance:
+        """Return tests that serve a whole table, most of them where delta is large."""
+        return self.tests(self._evenly(_TESTS))
+
+    def _evenly(self, count: int) -> Reals:
+        """Return about so many epsilons for a table, some of them where delta is negligible."""
+        near = self._along(np.linspace(0.0, 1.0, count))
+        return np.union1d(near, np.linspace(*self.ends, count // 4))
+
+    def _along(self, shares: Reals) -> Reals:
+        """Return epsilons where delta counts, by shares of the root of -log delta, and of epsilon.
+
+        Between neighbours a tangent or a chord loses as much as log delta changes, squared.
+        """
+        known, end = self.orders[0], max(self.ends[0], 1e-300)
+        known = known[known <= end]
+        low = np.maximum(self.tests(known).lower(known), LEAST_DELTA)
+        along = np.sqrt(1.0 + np.log(max(float(low[0]), LEAST_DELTA) / low))
+        along = np.maximum.accumulate(along + _EVEN * known / end)
+        return np.interp(along[0] + shares * (along[-1] - along[0]), along, known)
 
     def power(self, epsilon: float, rate: float, *, closely: bool = False) -> tuple[float, float]:
         """Return ``Instance.power`` of the order that is worst at an epsilon, swapped below 0."""
         at = abs(epsilon)
         one = _order(self, at, closely=True) if closely else _rough_order(self, at, math.inf)
         return one.power(rate) if epsilon >= 0.0 else one.swapped_power(rate)
-
-    def designs(self, top: float) -> Reals:
-        """Return epsilons up to ``top`` whose worst orders serve a whole table."""
-        grid = np.linspace(0.0, top, 400)
-        high = self.upper(grid)
-        end = min(max(int((high >= _NEGLIGIBLE).sum()), 1), grid.size - 1)
-        near = grid[end] * np.linspace(0.0, 1.0, _NEAR) ** _DENSER
-        return np.concatenate([near, grid[_spread(grid, high, _FAINT, _INSTANCES)]])
 
     def rough(self, epsilon: float) -> float:
         """Return the f-divergence bound at one epsilon."""
@@ -319,16 +355,3 @@ def _bisect(
 ) -> tuple[float, float]:
     """Return close points, the function true at the left one, or that 0, and false at the right."""
     return bisect(exceeds, 0.0, high, near=near) if exceeds(0.0) else (0.0, 0.0)
-
-
-def _spread(
-    epsilon: Reals, high: Reals, least: float, count: int
-) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
-    """Return positions at which delta is at least ``least``, spread in epsilon and in log delta."""
-    usable = np.flatnonzero(high >= least)
-    if usable.size <= count:
-        return usable
-    x, logs = epsilon[usable] - epsilon[usable[0]], np.log(high[usable[0]] / high[usable])
-    along = x / max(x[-1], 1e-300) + logs / max(logs[-1], 1e-300)
-    at = np.searchsorted(along, np.linspace(0.0, along[-1], count))
-    return distinct(usable[np.clip(at, 0, usable.size - 1)])

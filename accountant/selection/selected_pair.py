@@ -28,7 +28,7 @@ from dpproof.accountant.subsampling.tabulated import TabulatedPair, as_lattice_p
 _TINY = 1e-120
 _SEEN = 1e-10  # delta up to which the table's grid is even
 _FINE = 1 << 9  # Grid points per typical loss, and per doubling of the loss beyond. Heuristic.
-_MOST = 1 << 15  # Grid points over the whole range of the loss. Heuristic.
+_MOST = 1 << 18  # Grid points over the whole range of the loss. Heuristic.
 _TESTS, _EDGE = 24, 1e-4  # Most orders whose power is asked, and where that ends. Heuristic.
 _FARTHEST = 300.0  # Largest loss at the edge of a test. Heuristic.
 _ROUNDING = 1e-11  # Above the relative rounding of lower ends and bounds. Soundness depends on it.
@@ -205,7 +205,7 @@ def _tables(pair: SelectedPair) -> tuple[LatticePair, LatticePair]:
     near = [one for one in near if 0.0 < one < math.inf] or ends
     span = 2.0 ** math.floor(math.log2(max(near) / (2 * _FINE)))
     span = max(span, 2.0 ** math.ceil(math.log2(sum(ends) / _MOST)))
-    halves = [_half(one, end, span, max(ends)) for one, end in zip(pairs, ends, strict=True)]
+    halves = [_half(one, end, span) for one, end in zip(pairs, ends, strict=True)]
     high, low, grids = (list(one) for one in zip(*halves, strict=True))
     return as_lattice_pair(convex_profile.above(*high), grids, span), as_lattice_pair(
         convex_profile.below(*low), grids, span
@@ -213,23 +213,21 @@ def _tables(pair: SelectedPair) -> tuple[LatticePair, LatticePair]:
 
 
 @lru_cache(maxsize=64)
-def _half(
-    pair: SelectedPair, end: float, span: float, reach: float
-) -> tuple[ProfileHalf, ProfileHalf, Reals]:
+def _half(pair: SelectedPair, end: float, span: float) -> tuple[ProfileHalf, ProfileHalf, Reals]:
     """Return the profile from above and below on multiples of a span, and which."""
     places = stretched(end, span, _FINE)
     loss, none = places * span, np.zeros(places.size)
-    lower = _lower(pair, loss, reach)
+    lower = _lower(pair, loss)
     high = ProfileHalf(loss, none, pair.upper(loss))
     return high, ProfileHalf(loss, lower * (1 - _ROUNDING), lower * (1 + _ROUNDING)), places
 
 
-def _lower(pair: SelectedPair, loss: Reals, reach: float) -> Reals:
+def _lower(pair: SelectedPair, loss: Reals) -> Reals:
     """Return a convex function of e^loss below the profile: the largest of all orders."""
     forward, backward = (selection(one.base, one.runs) for one in (pair, pair.swapped()))
-    ahead = forward.lower(loss, forward.designs(reach))
+    ahead = forward.table_tests.lower(loss)
     with np.errstate(over="ignore"):
-        behind = np.exp(loss) * backward.lower(-loss, backward.designs(reach)) - np.expm1(loss)
+        behind = np.exp(loss) * backward.table_tests.lower(-loss) - np.expm1(loss)
     return np.maximum(ahead, np.maximum(behind, 0.0))
 
 

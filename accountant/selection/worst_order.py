@@ -39,34 +39,27 @@ _FAINTEST = 1e-18  # Least mass at either end that cuts by loss take into accoun
 _FAINT_CUTS = 32  # Cuts of the masses below that. Heuristic.
 # Most passes over the corners off the hull. Heuristic: the bound holds with those that stay.
 _PASSES = 400
-_MUCH = 0.01  # Mass of an outcome whose ends are cuts. Heuristic.
+MUCH = 0.01  # Mass of an outcome whose ends are cuts. Heuristic.
 _BEND = 0.5  # Weight of how much A bends. Heuristic.
 _ALIKE = 0.05  # Range of log s between the ends of a chord. Heuristic.
 _TOGETHER = 1 << 6  # Blocks whose lines are made at once. Heuristic.
 _MOST_SLOPE = 1e280  # Largest s, so that s phi'(1) is representable as a float. Heuristic.
-_FINER = 64  # More blocks and cells for one epsilon. Heuristic.
+_NEVER = 1e20  # The cost of no line: it is never the largest. Heuristic.
+_FINER = 24  # More blocks and cells for one epsilon. Heuristic.
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Terms:
-    """The upper ends of delta at t = e^epsilon, a sum of (gain - t cost)_+.
+    """Upper ends of delta at increasing t = e^epsilon, whose chords are above it."""
 
-    ``turn``, gain over cost, falls; ``gain`` and ``cost`` are sums of the first, from none to all.
-    """
-
-    turn: Reals
-    gain: Reals
-    cost: Reals
+    t: Reals
+    height: Reals
 
     def upper(self, epsilon: Reals) -> Reals:
         """Return upper ends at epsilons at or above 0; large ones are cut, as delta falls."""
-        t = np.exp(np.minimum(epsilon, FARTHEST))
-        at = np.searchsorted(-self.turn, -t, side="left")
-        bound = self.gain[at] - t * self.cost[at]
-        # Sums of n terms in turn are off by n u at most, and t times the costs are below the gains.
-        rounding = 4 * UNIT_ROUNDOFF * (self.turn.size + 100)
-        return np.asarray(np.minimum(bound + _SUM_ERROR * bound + rounding * self.gain[at], 1.0))
+        bound = np.interp(np.exp(np.minimum(epsilon, FARTHEST)), self.t, self.height)
+        return np.asarray(np.minimum(bound * (1 + _SUM_ERROR), 1.0))
 
 
 @final
@@ -163,8 +156,20 @@ class Lines:
         """Return the sums of gains and of costs over both ends of each block."""
         return self.gains.sum(axis=0), self.costs.sum(axis=0)
 
-    def refined(self, *epsilons: float, more: int = _FINER) -> Lines:
+    def refined(self, *epsilons: float, more: int | tuple[int, int] = _FINER) -> Lines:
         """Return about so many more blocks and cells, most where the bound seems loose."""
+        size = more if isinstance(more, tuple) else (more, more)
+        cuts, masses = (
+            _split(*each)
+            for each in zip((self.cuts, self.masses), self._loose(epsilons), size, strict=True)
+        )
+        return Lines.at(self.base, self.law, cuts, masses)
+
+    def _loose(self, epsilons: tuple[float, ...]) -> tuple[Reals, Reals]:
+        """Return how many parts each block and each cell should be cut into, relatively.
+
+        What is lost is that of the second order, so it is the cube root of what a cell loses.
+        """
         last = self.masses.size - 2
         blocks, cells = np.zeros(self.cuts.size - 1), np.zeros(last + 1)
         for epsilon in epsilons:
@@ -175,13 +180,21 @@ class Lines:
             beside = np.clip(np.concatenate([at - 1, at]), 0, last)
             blocks += loose
             cells += np.bincount(beside, np.tile(loose, 2), minlength=last + 1)
-        cuts, masses = _split(self.cuts, blocks, more), _split(self.masses, cells, more)
-        return Lines.at(self.base, self.law, cuts, masses)
+        return blocks, cells
 
-    def terms(self) -> Terms:
-        """Return the bound at all epsilons."""
-        least = np.tile(self.base.ratio[self.base.place(self.cuts[:-1])], 2)
-        return _sorted(self._chords(0.0), *_hulls(self.gains, self.costs, least))
+    def terms(self, epsilons: Reals) -> Terms:
+        """Return the bound between increasing epsilons from 0, of lines of both blocks at a cut."""
+        least = self.base.ratio[self.base.place(np.append(0.0, self.cuts[:-1]))]
+        cells = np.arange(1, self.masses.size)
+        natural = np.append(0, np.stack([cells, cells + cells.size], axis=1).ravel())
+        gains, costs = self.gains[:, :, natural], self.costs[:, :, natural]
+        costs = np.where(gains > 0.0, costs, _NEVER)
+        both = np.zeros((2, self.cuts.size, natural.size))
+        both[1] = _NEVER
+        both[0, :-1], both[1, :-1] = gains[0], costs[0]
+        both[0, 1:] = np.maximum(both[0, 1:], gains[1])
+        both[1, 1:] = np.minimum(both[1, 1:], costs[1])
+        return _summed(self._chords(0.0), _hulls(*both, least), np.exp(epsilons))
 
 
 def _vertex(x: Reals, y: Reals) -> Reals:
@@ -195,7 +208,8 @@ def _vertex(x: Reals, y: Reals) -> Reals:
 
 def _split(points: Reals, weights: Reals, count: int) -> Reals:
     """Return the points and about so many more, most where the weights are."""
-    pieces = 1 + (count * weights / max(float(weights.sum()), 1e-300)).astype(np.intp)
+    along = count * np.cumsum(weights) / max(float(weights.sum()), 1e-300)
+    pieces = 1 + np.diff(np.floor(along), prepend=0.0).astype(np.intp)
     cell = np.repeat(np.arange(weights.size), pieces)
     step = np.arange(cell.size) - np.repeat(np.cumsum(pieces) - pieces, pieces)
     new = points[cell] + np.diff(points)[cell] * step / pieces[cell]
@@ -218,7 +232,7 @@ def _masses(base: NeymanPearsonCurve, law: RunLaw, count: int) -> Reals:
 
 def _heavy(base: NeymanPearsonCurve) -> Reals:
     """Return the ends of the outcomes of much mass, at which A bends."""
-    some = np.flatnonzero(np.diff(base.k) > _MUCH)
+    some = np.flatnonzero(np.diff(base.k) > MUCH)
     return np.asarray(np.clip(base.k[np.concatenate([some, some + 1])], 0.0, 1.0))
 
 
@@ -368,28 +382,21 @@ def _bends(
 
 
 def _hulls(gains: Reals, costs: Reals, s: Reals) -> tuple[Reals, Reals, NDArray[np.intp]]:
-    """Return steps of the hulls of the lines, and how many each row has, by end, then by block.
+    """Return steps of the hulls of the lines, and how many each row has, one row for each cut.
 
     Only lines count that may be the largest at or above each row's s. Steps (dg, dy) from 0 to
     every line in turn make the sum of (dg - s dy)_+ at least each line: corners may stay.
     """
-    gains, costs = (one.reshape(-1, one.shape[2]) for one in (gains, costs))
-    order = np.lexsort((-gains, costs), axis=1)
+    order = costs.argsort(axis=1, kind="stable")  # nearly sorted, as lines come by x
+    gains, costs = (np.take_along_axis(one, order, axis=1) for one in (gains, costs))
     nothing = np.zeros((gains.shape[0], 1))  # where the steps of every row begin
-    gains, costs = (
-        np.concatenate([nothing, np.take_along_axis(one, order, axis=1)], axis=1)
-        for one in (gains, costs)
-    )
-    best = np.maximum.accumulate(gains, axis=1)
-    rises = np.concatenate(
-        [np.ones((gains.shape[0], 1), bool), np.diff(best, axis=1) > 0.0], axis=1
-    )
+    best = np.maximum.accumulate(np.hstack([nothing, gains]), axis=1)
     peak = (gains - s[:, None] * costs).argmax(axis=1)
-    rises[:, 1:] &= np.arange(1, rises.shape[1]) <= peak[:, None]
-    forced = np.zeros(rises.shape, dtype=bool)
-    forced[:, 0] = True
-    row = np.broadcast_to(np.arange(rises.shape[0])[:, None], rises.shape)[rises]
-    row, gain, cost = _corners(forced[rises], row, gains[rises], costs[rises])
+    rises = np.diff(best, axis=1, prepend=-1.0) > 0.0
+    rises[:, 1:] &= np.arange(gains.shape[1]) <= peak[:, None]
+    row, column = np.nonzero(rises)
+    gain, cost = best[rises], np.hstack([nothing, costs])[rises]
+    row, gain, cost = _corners(column == 0, row, gain, cost)
     inner = row[1:] == row[:-1]
     counts = np.bincount(row[1:][inner], minlength=rises.shape[0])
     return np.diff(gain)[inner], np.diff(cost)[inner], counts
@@ -421,31 +428,31 @@ def _corners(
     return row[order], np.concatenate(gains)[order], np.concatenate(costs)[order]
 
 
-def _sorted(
+def _summed(
     chords: tuple[NDArray[np.intp], Reals, Reals],
-    gain: Reals,
-    cost: Reals,
-    counts: NDArray[np.intp],
+    hulls: tuple[Reals, Reals, NDArray[np.intp]],
+    t: Reals,
 ) -> Terms:
-    """Return all terms by falling gain over cost: the steps of blocks at each end of their chords.
+    """Return the sum of (gain - t cost)_+ of the steps of blocks at each end of their chords.
 
-    The chords are those of ``Lines._chords`` at epsilon = 0, all else is of ``_hulls``.
+    The chords are those of ``Lines._chords`` at epsilon = 0, the hulls of ``_hulls``.
     """
     block, ends, weights = chords
-    starts, terms = np.cumsum(counts) - counts, []
+    gain, cost, counts = hulls
+    starts, sums, size = np.cumsum(counts) - counts, np.zeros((2, t.size + 1)), 0
     for side, at in np.ndindex(2, 2):
         some = np.flatnonzero(weights[side, at] > 0.0)
-        row = block[some] + side * (counts.size // 2)
+        row = block[some] + side
         many = counts[row]
         piece = np.repeat(some, many)
         step = np.arange(piece.size) - np.repeat(np.cumsum(many) - many - starts[row], many)
         weight = weights[side, at][piece]
-        both = weight * gain[step], weight * ends[at][piece] * cost[step]
-        used = both[0] > both[1]
-        terms.append(np.stack([one[used] for one in both]))
-    gain, cost = np.concatenate(terms, axis=1)
-    with np.errstate(divide="ignore"):
-        turn = gain / cost
-    order = np.argsort(-turn)
-    sums = (np.concatenate([[0.0], np.cumsum(one[order])]) for one in (gain, cost))
-    return Terms(turn[order], *sums)
+        gains, costs = weight * gain[step], weight * ends[at][piece] * cost[step]
+        with np.errstate(divide="ignore"):
+            place = np.searchsorted(t, gains / costs)
+        sums += [np.bincount(place, one, t.size + 1) for one in (gains, costs)]
+        size += gains.size
+    gain, cost = (np.cumsum(one[:0:-1])[::-1] for one in sums)
+    # Sums of n terms in turn are off by n u at most, and t times the costs are below the gains.
+    rounding = 4 * UNIT_ROUNDOFF * (size + 100)
+    return Terms(t, (gain - t * cost) * (1 + _SUM_ERROR) + rounding * gain)

@@ -13,7 +13,7 @@ from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.run_counts.law import FixedRuns, PoissonRuns, RunLaw
 from dpproof.accountant.selection.finite_base import NeymanPearsonCurve
 from dpproof.accountant.selection.profile import selection
-from dpproof.accountant.selection.worst_instance import instance
+from dpproof.accountant.selection.worst_instance import instance, near_worst
 from dpproof.accountant.selection.worst_order import Lines
 from tests.proofs.builders import ROUNDING, drawn_masses, drawn_runs, outcomes
 
@@ -33,12 +33,32 @@ def test_any_order_gives_a_lower_end() -> None:
             k, worth, x = Lines.of(curve, runs.law, blocks=8, masses=8).order(epsilon)
             strange = k, rng.uniform(size=x.size), np.maximum(k[1:], rng.uniform(size=x.size))
             true = Lines.of(curve, runs.law, blocks=64, masses=96).delta(epsilon)
-            for order in ((k, worth, x), strange):
-                lower = instance(curve, runs.law, order).lower(np.array([epsilon]))[0]
+            at, known = np.array([epsilon]), np.array([0.0, 2.0])
+            several = near_worst(
+                curve, runs.law, rng.uniform(0.0, 2.0, 9), known, [(k, worth, x), strange]
+            )
+            for one in (
+                instance(curve, runs.law, (k, worth, x)),
+                instance(curve, runs.law, strange),
+                several,
+            ):
+                lower = one.lower(at)[0]
                 some += lower > 0.0
                 assert lower <= true + ROUNDING
 
-    assert some > 100
+    assert some > 300
+
+
+def test_tests_of_many_orders_come_close() -> None:
+    """Orders between those known lose little, and no test exceeds the worst of all orders."""
+    one = selection(Product.of(GaussianPair(mu_squared=Fraction(1))), PoissonRuns(mean=20))
+    epsilon = np.linspace(0.0, 6.0, 7)
+    true = np.array(
+        [Lines.of(one.above, one.runs).refined(float(at)).delta(float(at)) for at in epsilon]
+    )
+    lower = one.table_tests.lower(epsilon)
+    assert (lower <= true).all()
+    assert (lower >= 0.999 * true).all()
 
 
 @pytest.mark.parametrize("mu_squared", [Fraction(1, 20), Fraction(1), Fraction(100)])

@@ -14,8 +14,7 @@ from typing import Any, Final, final
 import numpy as np
 from attrs import Factory, define, frozen
 
-from dpproof.accountant import arguments
-from dpproof.accountant.errors import ParameterError
+from dpproof.accountant import ParameterError, arguments
 from dpproof.accountant.form import withholding
 from dpproof.accountant.progress import at_work
 from dpproof.auditing.bounds.event_bound import significance_of

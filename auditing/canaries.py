@@ -17,11 +17,9 @@ from typing import Any, Final, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpproof.accountant import arguments
+from dpproof.accountant import AddRemove, ParameterError, arguments
 from dpproof.accountant.arguments import Number
-from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.form import DataError, Form, withholding
-from dpproof.accountant.relation import AddRemove
 from dpproof.auditing.bounds.curves import Guesses, OneRunCurve, PrefixBand, RunBet
 from dpproof.auditing.bounds.event_bound import significance_of
 from dpproof.auditing.counts import Claim, Design, Floats, PrefixCounts, profile_points, quantile

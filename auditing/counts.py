@@ -18,11 +18,8 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpproof.accountant import arguments
-from dpproof.accountant.errors import NotCertified, NotImplied, ParameterError
-from dpproof.accountant.guarantees.approx_dp import ApproxDP
+from dpproof.accountant import ApproxDP, NotCertified, NotImplied, ParameterError, PureDP, arguments
 from dpproof.accountant.guarantees.guarantee import Guarantee, in_words
-from dpproof.accountant.guarantees.pure_dp import PureDP
 from dpproof.accountant.guarantees.rounding import floats_around
 
 

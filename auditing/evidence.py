@@ -10,10 +10,9 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant import arguments
+from dpproof.accountant import ParameterError, arguments
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.arithmetic.crossing import bisect
-from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.rounding import floats_around
 from dpproof.auditing.bounds.event_bound import LARGEST_EPSILON, significance_of
 from dpproof.auditing.counts import (

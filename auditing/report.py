@@ -14,9 +14,7 @@ from typing import Any, Final, NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant.guarantees.guarantee import Guarantee
-from dpproof.accountant.relation import AddRemove
-from dpproof.accountant.sensitivity import LInf
+from dpproof.accountant import AddRemove, Guarantee, LInf
 from dpproof.auditing.counts import Claim, Design, EventCounts, PrefixCounts
 from dpproof.auditing.errors import ClaimRefuted
 from dpproof.auditing.inspection.recorder import FactKind, Recorder

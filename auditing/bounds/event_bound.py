@@ -12,12 +12,9 @@ from typing import Any, final
 import numpy as np
 from attrs import field, frozen
 
-from dpproof.accountant import arguments
+from dpproof.accountant import Bound, DominatingPair, ParameterError, arguments
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.arithmetic.crossing import bisect, bisect_integers
-from dpproof.accountant.bound import Bound
-from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.guarantees.guarantee import renyi_order
 from dpproof.accountant.guarantees.rounding import floats_around
 from dpproof.accountant.pairs.finite import FinitePair

@@ -15,9 +15,7 @@ from typing import Any, Final, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant import arguments
-from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.sensitivity import Sensitivity
+from dpproof.accountant import ParameterError, Sensitivity, arguments
 from dpproof.auditing.errors import ClaimRefuted
 from dpproof.auditing.inspection.tape import (
     Call,

@@ -15,8 +15,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.sensitivity import L1, L2, LInf, Sensitivity
+from dpproof.accountant import L1, L2, LInf, ParameterError, Sensitivity
 
 
 @final

@@ -33,8 +33,7 @@ from typing import Any, Final, Protocol, final
 import numpy as np
 from attrs import field, frozen
 
-from dpproof.accountant import arguments
-from dpproof.accountant.errors import ParameterError
+from dpproof.accountant import ParameterError, arguments
 from dpproof.accountant.form import DataError, Form, origin
 from dpproof.auditing.errors import SamplerFailed
 from dpproof.auditing.trials.encoding import Features, Labels, encode

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any, final
 
 from dpproof import auditing
-from dpproof.accountant import arguments
-from dpproof.accountant.guarantees.approx_dp import ApproxDP
+from dpproof.accountant import ApproxDP, arguments
 from dpproof.auditing.audit import INTERRUPTED
 from dpproof.commands.budget import total
 from dpproof.errors import InputError, placed

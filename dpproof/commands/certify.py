@@ -7,10 +7,8 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
+from dpproof.accountant import Guarantee, NotCertified, Relation
 from dpproof.accountant.certificates.certify import unchecked
-from dpproof.accountant.errors import NotCertified
-from dpproof.accountant.guarantees.guarantee import Guarantee
-from dpproof.accountant.relation import Relation
 from dpproof.commands.budget import together
 from dpproof.errors import placed
 from dpproof.files import save

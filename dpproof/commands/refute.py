@@ -8,9 +8,7 @@ from typing import Final
 
 from dpproof import streams
 from dpproof.errors import InputError
-from dpproof.refute.page import lines
-from dpproof.refute.peer import Library, Peer, libraries
-from dpproof.refute.referee import Report, run
+from dpproof.refute.referee import Library, Peer, Report, libraries, lines, run
 from dpproof.time_limit import ended_in_time
 
 LAST: Final = 15.0  # seconds

@@ -9,10 +9,9 @@ from itertools import accumulate
 from typing import Any, Final, TypeAlias, cast
 
 from dpproof import accountant, mechanisms
+from dpproof.accountant import AddRemove, NotImplied, ParameterError, Relation
 from dpproof.accountant.arithmetic.enclosure import float_up, log_exact
-from dpproof.accountant.errors import NotImplied, ParameterError
 from dpproof.accountant.guarantees.rdp import DEFAULT_ORDERS
-from dpproof.accountant.relation import AddRemove, Relation
 from dpproof.accountant.sampling import OneStepScheme
 from dpproof.accountant.theorems.allocation import allocate_random
 from dpproof.accountant.theorems.subsampling import (

@@ -10,10 +10,8 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, Final, final
 
-from dpproof.accountant import Bound, Guarantee
+from dpproof.accountant import AddRemove, Bound, Guarantee, PrivacyError, Relation
 from dpproof.accountant.arithmetic.crossing import bisect
-from dpproof.accountant.errors import PrivacyError
-from dpproof.accountant.relation import AddRemove, Relation
 from dpproof.errors import InputError
 from dpproof.interop.event import Event
 from dpproof.interop.from_event import from_dp_event

@@ -10,10 +10,9 @@ from importlib.metadata import version
 from typing import Any, Final, cast
 
 from dpproof import accountant
+from dpproof.accountant import Derivation, DominatingPair
 from dpproof.accountant.arithmetic.enclosure import float_down, float_up
 from dpproof.accountant.errors import MissingDependency, NotImplied
-from dpproof.accountant.guarantees.derivation import Derivation
-from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.guarantees.guarantee import require_single
 from dpproof.accountant.guarantees.rounding import exp_up, sqrt_up
 from dpproof.accountant.pairs.gaussian import DiscreteGaussianPair, GaussianPair

@@ -10,8 +10,8 @@ import uuid
 from pathlib import Path
 from typing import Any, Final, TypeAlias, final
 
-from dpproof.ledger.database import Execute, Rows, Statement
 from dpproof.ledger.errors import LedgerDamaged, LedgerError
+from dpproof.ledger.places import Execute, Rows, Statement
 
 START: Final = hashlib.sha256(b"dpproof ledger 1").hexdigest()
 # Of the state: 1 is older than any release. Every later format keeps ``LAST`` and this number in

@@ -9,9 +9,9 @@ from typing import Any
 from dpproof.accountant.errors import ParameterError
 from dpproof.ledger import budget, chain, names, spending
 from dpproof.ledger.budget import State
-from dpproof.ledger.database import LOCK, Execute
 from dpproof.ledger.errors import KeyConflict
 from dpproof.ledger.names import Where
+from dpproof.ledger.places import LOCK, Execute
 
 KINDS = ("lower", "propose", "raise", "close")
 

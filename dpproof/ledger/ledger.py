@@ -13,15 +13,31 @@ from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import BudgetExceeded, ParameterError, RelationMismatch
 from dpproof.accountant.relation import AddRemove, Relation, require_relation
 from dpproof.ledger import chain, names, spending
-from dpproof.ledger.budget import State, closed, opened, relation_named, required_form, returned
+from dpproof.ledger.budget import (
+    Plan,
+    State,
+    closed,
+    opened,
+    planned,
+    relation_named,
+    required_form,
+    returned,
+)
 from dpproof.ledger.chain import FORMAT, HeadFile
 from dpproof.ledger.changes import change
-from dpproof.ledger.charge import Plan, planned
-from dpproof.ledger.database import LOCK, SCHEMA, Database, Execute, SQLiteDatabase
 from dpproof.ledger.errors import AlreadySpent, KeyConflict, LedgerError, TryAgain
 from dpproof.ledger.names import Where
-from dpproof.ledger.places import hidden, masked, refuse_secret
-from dpproof.ledger.server import ServerDatabase
+from dpproof.ledger.places import (
+    LOCK,
+    SCHEMA,
+    Database,
+    Execute,
+    ServerDatabase,
+    SQLiteDatabase,
+    hidden,
+    masked,
+    refuse_secret,
+)
 from dpproof.ledger.spending import Spend, SpendRequest
 from dpproof.ledger.status import Logged, Status, WhatIf, log, status, what_if
 from dpproof.ledger.verify import Verification, contents, exported, imported, verified

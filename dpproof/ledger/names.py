@@ -10,8 +10,8 @@ from typing import Any, Final, TypeAlias
 
 from dpproof.accountant.errors import ParameterError
 from dpproof.ledger.chain import canonical, digest
-from dpproof.ledger.database import Execute, Statement
 from dpproof.ledger.errors import LedgerDamaged, LedgerError
+from dpproof.ledger.places import Execute, Statement
 
 LONGEST: Final = 200  # characters of a key: what every database can index
 KINDS: Final = ("dataset", "principal")

@@ -22,11 +22,10 @@ from dpproof.accountant.guarantees.derivation import Derivation
 from dpproof.accountant.guarantees.guarantee import require_single, required_guarantee
 from dpproof.accountant.readable import declared
 from dpproof.ledger import budget, chain, names
-from dpproof.ledger.budget import State
+from dpproof.ledger.budget import Plan, State
 from dpproof.ledger.chain import canonical, digest
-from dpproof.ledger.charge import Plan
-from dpproof.ledger.database import LOCK, Execute, Rows
 from dpproof.ledger.errors import AlreadySpent, KeyConflict, LedgerDamaged, LedgerError
+from dpproof.ledger.places import LOCK, Execute, Rows
 from dpproof.proofs.certificate import show_rational
 
 VERSION: Final = 2  # 1 was made of texts for people, which are free to change

@@ -10,14 +10,12 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any, Final, final
 
-from dpproof.accountant import GDP, RDP, ZCDP, ApproxDP, Guarantee, PureDP
+from dpproof.accountant import GDP, RDP, ZCDP, ApproxDP, Guarantee, PureDP, Relation
 from dpproof.accountant.arithmetic.enclosure import float_down, float_up
 from dpproof.accountant.readable import table
-from dpproof.accountant.relation import Relation
 from dpproof.ledger import budget, chain, names
-from dpproof.ledger.budget import Costs, State
-from dpproof.ledger.charge import Plan
-from dpproof.ledger.database import Execute
+from dpproof.ledger.budget import Costs, Plan, State
+from dpproof.ledger.places import Execute
 from dpproof.ledger.verify import Replay
 from dpproof.rounding import above, below, percent_below
 

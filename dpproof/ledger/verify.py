@@ -12,11 +12,10 @@ from typing import Any, Final, final
 from dpproof.accountant.errors import PrivacyError
 from dpproof.accountant.relation import RELATIONS
 from dpproof.ledger import budget, chain, changes, names, spending
-from dpproof.ledger.budget import State
+from dpproof.ledger.budget import State, proved_costs
 from dpproof.ledger.chain import canonical, digest
-from dpproof.ledger.charge import proved_costs
-from dpproof.ledger.database import Execute, Rows, Statement
 from dpproof.ledger.errors import MISFITS, LedgerDamaged, LedgerError
+from dpproof.ledger.places import Execute, Rows, Statement
 from dpproof.proofs import Rejected, check_text
 from dpproof.proofs.certificate import Certificate
 

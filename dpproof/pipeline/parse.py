@@ -22,15 +22,16 @@ from dpproof.accountant.relation import (
     ZeroOut,
 )
 from dpproof.errors import InputError, placed
-from dpproof.pipeline import about
+from dpproof.pipeline import pipeline
 from dpproof.pipeline.kinds.kind import Kind, Rows, in_words
-from dpproof.pipeline.parameters import PARAMETERS, ROWS
 from dpproof.pipeline.pipeline import Pipeline, Release, Stage
 from dpproof.pipeline.section import (
     COUNT,
     INSIDE,
     LONGEST_NAME,
+    PARAMETERS,
     POSITIVE,
+    ROWS,
     WHOLE,
     Section,
     listed,
@@ -157,7 +158,7 @@ def parse(document: Document, file: str) -> Pipeline:
         epsilon=epsilon,
         stages=stages,
         protect=protect,
-        about=about.read(Section(f"{file}: [about]", table)),
+        about=pipeline.read(Section(f"{file}: [about]", table)),
     )
 
 

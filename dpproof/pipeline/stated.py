@@ -19,9 +19,8 @@ from dpproof.accountant.run_counts.law import (
     TruncatedNegativeBinomial,
 )
 from dpproof.errors import placed
-from dpproof.mechanisms.mechanism import Mechanism
+from dpproof.mechanisms import Mechanism, Rng
 from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.samplers.rng import Rng
 from dpproof.pipeline.section import COUNT, INSIDE, POSITIVE, Rule, Section
 
 

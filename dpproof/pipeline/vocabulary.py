@@ -9,11 +9,7 @@ import importlib
 from collections.abc import Iterator, Mapping
 from typing import final
 
-from dpproof.accountant.guarantees.approx_dp import ApproxDP
-from dpproof.accountant.guarantees.dominating_pair import GDP
-from dpproof.accountant.guarantees.pure_dp import PureDP
-from dpproof.accountant.guarantees.rdp import RDP, ZCDP
-from dpproof.accountant.relation import Relation
+from dpproof.accountant import GDP, RDP, ZCDP, ApproxDP, PureDP, Relation
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.pipeline.kinds.kind import Kind, ReleaseParameters
 from dpproof.pipeline.stated import Stated

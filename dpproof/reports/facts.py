@@ -10,13 +10,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, final
 
-from dpproof.accountant.bound import Bound
+from dpproof.accountant import Bound, Guarantee, PrivacyError, Relation
 from dpproof.accountant.certificates.certify import unchecked
 from dpproof.accountant.engine.profile import infinite_mass, max_loss
-from dpproof.accountant.errors import PrivacyError
 from dpproof.accountant.guarantees.dominating_pair import PairGuarantee
-from dpproof.accountant.guarantees.guarantee import Guarantee
-from dpproof.accountant.relation import Relation
 from dpproof.commands.budget import MU, Budget, StageCost, spend, total
 from dpproof.pipeline.pipeline import Pipeline, Stage
 from dpproof.proofs import Rejected, check_text

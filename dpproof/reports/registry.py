@@ -16,7 +16,7 @@ from dpproof.accountant.errors import MissingDependency, PrivacyError
 from dpproof.accountant.sampling import Shuffle
 from dpproof.commands.budget import total
 from dpproof.errors import InputError
-from dpproof.pipeline.about import About
+from dpproof.pipeline.pipeline import About
 from dpproof.reports import words
 from dpproof.reports.facts import Facts
 

@@ -13,8 +13,8 @@ from dpproof.accountant.guarantees.derivation import Derivation
 from dpproof.accountant.relation import AddRemove, Relation, ReplaceLabel, ReplaceOne, ZeroOut
 from dpproof.commands.budget import ADVANTAGE, Budget, detected
 from dpproof.pipeline.kinds.kind import NORM_WORDS
-from dpproof.pipeline.parameters import PARAMETERS
 from dpproof.pipeline.pipeline import Release, Stage
+from dpproof.pipeline.section import PARAMETERS
 from dpproof.rounding import above, exactly, percent_above
 
 LITTLE, SOME = 0.9, 0.65  # how often an attacker is right, of 0.5 for a coin

@@ -9,11 +9,9 @@ from typing import Any, TypeAlias, final
 
 import attrs
 
-from dpproof.accountant.relation import Relation
-from dpproof.accountant.sensitivity import L1, L2, LInf
+from dpproof.accountant import L1, L2, LInf, Relation
 from dpproof.mechanisms.mechanism import Mechanism
-from dpproof.pipeline.parameters import PARAMETERS
-from dpproof.pipeline.section import FLAG
+from dpproof.pipeline.section import FLAG, PARAMETERS
 
 Rows: TypeAlias = tuple[tuple[Fraction, ...], ...]
 

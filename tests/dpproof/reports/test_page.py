@@ -17,8 +17,7 @@ from dpproof.commands import budget
 from dpproof.errors import InputError
 from dpproof.reports import facts, registry
 from dpproof.reports.facts import epsilons, missed, small_epsilons
-from dpproof.reports.figures import Axis, smooth, smooth_below
-from dpproof.reports.page import PUBLISHED
+from dpproof.reports.page import PUBLISHED, Axis, smooth, smooth_below
 from tests.dpproof.command import Command, time_is_up
 from tests.dpproof.files import GAUSSIAN, LAPLACE, PIPELINE
 

@@ -275,11 +275,8 @@ def _stages(run: _Run, trials: Trials, *, looks: bool) -> None:
 
 
 def _looks(left: int) -> list[tuple[int, float]]:
-    """Return how many trials are drawn before each look, and its share of the significance.
-
-    What an eighth, a quarter and half of them show is kept in case time ends before all are drawn.
-    Their numbers are fixed beforehand, so that each look is a test of its own.
-    """
+    """Return how many trials are drawn before each look, and its share of the significance."""
+    # Early looks are kept in case time ends; fixed beforehand, each is a test of its own.
     if left < _WORTH_LOOKS:
         return [(left, 1.0)]
     early = [left // 8, left // 8, left // 4]

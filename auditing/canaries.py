@@ -308,11 +308,8 @@ def _sizes(canaries: int) -> tuple[int, ...]:
 
 
 def guess(scores: Floats) -> tuple[NDArray[np.int64], Coins]:
-    """Return the order in which coins are guessed, the clearest first, and the guesses in it.
-
-    From both ends of the scores in turn, up to the middle of the quartiles: in above, out below.
-    Ties are in an order that has no part in the coins: a fixed random one.
-    """
+    """Return the order in which coins are guessed, the clearest first, and the guesses in it."""
+    # From both ends in turn, in above and out below the middle; ties are in a fixed random order.
     order = np.random.default_rng(_TIES).permutation(len(scores))
     order = order[np.argsort(scores[order], kind="stable")]
     above = scores[order] > np.quantile(scores, [0.25, 0.75]).mean() if len(scores) else []
@@ -333,11 +330,8 @@ def _counts(looked: tuple[int, ...], hits: list[int]) -> PrefixCounts:
 
 @functools.lru_cache(maxsize=16)
 def _expected(claim: Claim) -> tuple[Floats, Floats]:
-    """Return shares of canaries, and how often the clearest guesses of so many are right.
-
-    With delta(t) the claimed profile, Q(loss > t) = -e^-t delta'(t) and P(loss > t) = delta(t) -
-    delta'(t); a guess is made where the loss is beyond t, at either end.
-    """
+    """Return shares of canaries, and how often the clearest guesses of so many are right."""
+    # With the profile delta(t), Q(loss > t) = -e^-t delta'(t) and P(loss > t) = delta - delta'.
     if not claim.is_curve:
         odds = 1 / (1 + math.exp(-min(claim.epsilon, 700.0)))
         return np.array([0.0, 1.0]), np.full(2, odds + (1 - odds) * claim.delta_up)

@@ -193,10 +193,8 @@ def tail_up(k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Floats:
 
 
 def lower_limit(k: ArrayLike, n: ArrayLike, significance: ArrayLike) -> Floats:
-    """Return the p with Pr(Bin(n, p) >= k) = significance, rounded down; 0 where k <= 0.
-
-    Source: Clopper & Pearson, Biometrika 26 (1934): Pr(p < limit) <= significance.
-    """
+    """Return the p with Pr(Bin(n, p) >= k) = significance, rounded down; 0 where k <= 0."""
+    # Clopper & Pearson, Biometrika 26 (1934): Pr(p < limit) <= significance.
     k, n = np.broadcast_arrays(np.asarray(k, float), np.asarray(n, float))
     inside = k > 0
     limit = special().betaincinv(
@@ -217,10 +215,8 @@ def complement_up(limit: Floats) -> Floats:
 
 
 def masses_up(n: int, p: Floats) -> Floats:
-    """Return upper bounds of Pr(Bin(n, p) = k) for k = 0, ..., n <= 4096, a row for each p.
-
-    Assumed: scipy's gammaln is right to a relative 1e-15, which is 1e-10 of a mass here.
-    """
+    """Return upper bounds of Pr(Bin(n, p) = k) for k = 0, ..., n <= 4096, a row for each p."""
+    # Assumed: scipy's gammaln is right to a relative 1e-15, which is 1e-10 of a mass here.
     k = np.arange(n + 1.0)
     # At the ends of [0, 1] a mass that is 0 is a little more.
     hit, miss = np.log(np.maximum(p, 1e-300)), np.log1p(-np.minimum(p, 1 - 2.0**-53))
@@ -355,10 +351,8 @@ def gaussian(mu: float) -> LeastWrong:
 
 
 def lines(points: list[tuple[float, float]]) -> LeastWrong:
-    """Return the maximum of the lines that (epsilon, delta)-DP in both orders gives.
-
-    right <= e^eps wrong + delta; with complements, 1 - wrong <= e^eps (1 - right) + delta.
-    """
+    """Return the maximum of the lines that (epsilon, delta)-DP in both orders gives."""
+    # right <= e^eps wrong + delta; complements: 1 - wrong <= e^eps (1 - right) + delta.
     growth = np.array([exp_up(epsilon) for epsilon, _ in points])
     mass = np.array([delta for _, delta in points])
 

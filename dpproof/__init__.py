@@ -19,10 +19,9 @@ for evidence against a claim; ``dp.Ledger`` keeps a budget over months.
     of one's own    Mechanism, FiniteMechanism, RandomizedResponse, Stated
     own loops       PricedSearch, sample_runs
     put together    compose, self_compose, parallel_compose, mixture, choice, group, select,
-                    post_process, convert; Poisson, WithoutReplacement,
-                    WithReplacement, TruncatedPoisson, UserPoisson, ShuffledBatches,
-                    RandomAllocation, BallsInBins, CyclicPoisson, Shuffle;
-                    FixedRuns, PoissonRuns, TruncatedNegativeBinomial
+                    post_process, convert; Poisson, WithoutReplacement, WithReplacement,
+                    TruncatedPoisson, UserPoisson, ShuffledBatches, RandomAllocation, BallsInBins,
+                    CyclicPoisson, Shuffle; FixedRuns, PoissonRuns, TruncatedNegativeBinomial
     numbers         Bound, calibrate, sweep, plan_selection, certify, check, Certificate
     spending        Ledger, PrivacyFilter and its kinds, PrivacyOdometer
     audits          audit, watch, Pair, Recorder, check_query, neighbours, samples_needed,
@@ -30,15 +29,12 @@ for evidence against a claim; ``dp.Ledger`` keeps a budget over months.
 
 The rest has a place by topic:
 
-    dpproof.learn         estimators of scikit-learn's kind
-    dpproof.plot          pictures of guarantees, budgets and audits
-    dpproof.tables        questions about frames in which users have rows
-    dpproof.learning      the learners as mechanisms, their covers, maps and bounds
-    dpproof.mechanisms    every mechanism, and how one is made
-    dpproof.accountant    every guarantee and theorem
-    dpproof.auditing      every test and witness of audits
-    dpproof.interop       what other libraries recorded
-    dpproof.proofs        the checker of certificates, by itself
+    dpproof.learn         estimators of scikit-learn's kind dpproof.plot          pictures of
+    guarantees, budgets and audits dpproof.tables        questions about frames in which users have
+    rows dpproof.learning      the learners as mechanisms, their covers, maps and bounds
+    dpproof.mechanisms    every mechanism, and how one is made dpproof.accountant    every guarantee
+    and theorem dpproof.auditing      every test and witness of audits dpproof.interop       what
+    other libraries recorded dpproof.proofs        the checker of certificates, by itself
 """
 
 from __future__ import annotations

@@ -14,8 +14,7 @@ from dpproof.accountant.errors import PrivacyError
 class InputError(PrivacyError, ValueError):
     """A pipeline file or a command line that cannot be answered.
 
-    The message is one line: which file, which stage, which key, what was expected, what was
-    found.
+    The message is one line: which file, which stage, which key, what was expected, what was found.
     """
 
 

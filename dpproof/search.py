@@ -26,9 +26,7 @@ from dpproof.accountant.run_counts.law import RunLaw, required_runs
 from dpproof.accountant.theorems.selection import select
 from dpproof.errors import InputError
 from dpproof.mechanisms.queries import scored
-from dpproof.mechanisms.samplers import run_count
-from dpproof.mechanisms.samplers.rng import Rng, as_rng
-from dpproof.mechanisms.samplers.uniform import uniform_below
+from dpproof.mechanisms.samplers import Rng, as_rng, run_count, uniform_below
 
 if sys.platform != "win32":
     import fcntl
@@ -135,8 +133,7 @@ class PricedSearch(Generic[T]):
 
         search = PricedSearch(once, runs=law, candidates=rates, place="search.json")
         for run in search:
-            model, score = train(run.candidate)
-            run.finish(score, result=save(model))
+            model, score = train(run.candidate) run.finish(score, result=save(model))
         best = search.best()
 
     Statement: what ``best`` returns, and nothing else being released, satisfies ``guarantee()``.

@@ -27,9 +27,9 @@ from dpproof.accountant.calibration.calibrate import calibrate
 from dpproof.accountant.errors import MissingDependency, ParameterError
 from dpproof.accountant.theorems.parallel import parallel_compose
 from dpproof.mechanisms import Composed, Gaussian, Histogram, Mechanism, Quantile, compose
-from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.mechanism import Outputs
 from dpproof.mechanisms.queries import Query
-from dpproof.mechanisms.samplers.rng import Rng, as_rng
+from dpproof.mechanisms.samplers import Rng, as_rng
 from dpproof.pipeline.parse import from_text, parse
 from dpproof.pipeline.pipeline import Pipeline
 

@@ -21,8 +21,7 @@ from dpproof.mechanisms.learning.featured import Projected
 from dpproof.mechanisms.learning.maps.feature_map import FeatureMap, LinearMap
 from dpproof.mechanisms.learning.margin_descent import PhasedHinge
 from dpproof.mechanisms.learning.risk_bounds import mistakes
-from dpproof.mechanisms.mechanism import Mechanism
-from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.mechanism import Mechanism, Outputs
 from dpproof.mechanisms.samplers.rng import Rng
 from experiments.one_vs_rest import OneVsRest
 

@@ -25,8 +25,7 @@ from dpproof.mechanisms.learning.grid import Vectors
 from dpproof.mechanisms.learning.margin_descent import MarginDescent
 from dpproof.mechanisms.learning.records import Records, as_records
 from dpproof.mechanisms.local.randomized_response import RandomizedResponse
-from dpproof.mechanisms.mechanism import Mechanism
-from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.mechanism import Mechanism, Outputs
 from dpproof.mechanisms.samplers.rng import Rng
 
 _PUBLIC = "features and the number of records are public and are not protected"

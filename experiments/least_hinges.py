@@ -22,7 +22,7 @@ from dpproof.mechanisms.learning.covers import Cover
 from dpproof.mechanisms.learning.grid import PRODUCT_BITS
 from dpproof.mechanisms.learning.margin_descent import MarginDescent
 from dpproof.mechanisms.learning.records import on_grid
-from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.mechanism import Outputs
 from dpproof.mechanisms.samplers.rng import Rng
 
 # Of a margin; products are rounded down to it, record by record.

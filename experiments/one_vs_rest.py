@@ -18,8 +18,7 @@ from dpproof.mechanisms.learning.logistic_objective import LogisticObjective
 from dpproof.mechanisms.learning.margin_descent import MarginDescent, PhasedHinge
 from dpproof.mechanisms.learning.perceptron import BatchPerceptron, MeanHalfspace
 from dpproof.mechanisms.learning.records import MOST_CLASSES, Records, as_records
-from dpproof.mechanisms.mechanism import Mechanism
-from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.mechanism import Mechanism, Outputs
 from dpproof.mechanisms.samplers.rng import Rng
 from experiments.noisy_hinge import NoisyHinge, SubsampledHinge
 

@@ -53,12 +53,11 @@ class PrefixBand(ConfidenceBound):
     """A bound that looks at every threshold and pays the exact price of looking.
 
     Statement: let trials be drawn by fair coins and sorted into nested events S_1 < S_2 < ...
-        fixed before they were drawn, k_j of them in S_j and h_j of these on D, and q = e^eps /
-        (1 + e^eps). Let P(T) <= e^eps Q(T) + delta for all events T. Let W(k) be a sum of k coins
-        of bias q, t and c be as in ``RandomisedLabel``, and m the smallest of the tails
-        Pr(Bin(k_j, q) >= h_j - c). Then t + Pr(for some j, Pr(Bin(k_j, q) >= W(k_j)) <= m) is a
-        valid p-value. The same holds of right guesses, and of those of one run, each with its own
-        c.
+        fixed before they were drawn, k_j of them in S_j and h_j of these on D, and q = e^eps / (1 +
+        e^eps). Let P(T) <= e^eps Q(T) + delta for all events T. Let W(k) be a sum of k coins of
+        bias q, t and c be as in ``RandomisedLabel``, and m the smallest of the tails Pr(Bin(k_j, q)
+        >= h_j - c). Then t + Pr(for some j, Pr(Bin(k_j, q) >= W(k_j)) <= m) is a valid p-value. The
+        same holds of right guesses, and of those of one run, each with its own c.
     Proof: proofs/theory/audits.md, section 2; one run: Steinke, Nasr & Jagielski
         (arXiv:2305.08846).
     Rounds: the p-value up. Prefixes of fewer than 8 trials are left out, a choice that the
@@ -156,10 +155,7 @@ def band_of(inside: Floats, bias: float, level: float) -> Floats:
 
 
 def leaving_probability(inside: Floats, band: Floats, bias: float) -> float:
-    """Return Pr(for some j, W(k_j) >= band_j) for the walk W of coins of one bias, rounded up.
-
-    ``inside`` has the k_j, increasing whole numbers, at least one.
-    """
+    """Return Pr(some W(k_j) >= band_j), rounded up, for a walk W of coins, k_j in ``inside``."""
     lost, previous, low = 0.0, 0, 0
     masses = np.ones(1)
     for current, edge in zip(inside, band, strict=True):

@@ -90,10 +90,7 @@ class EventBound(ConfidenceBound, ABC):
 
 
 def largest_refuted(refutes: Callable[[float], bool], tolerance: float = 1e-5) -> float:
-    """Return a refuted epsilon within ``tolerance`` of the first one that is not; 0 when none is.
-
-    The predicate is true up to some point and false from there on.
-    """
+    """Return a refuted epsilon within ``tolerance`` of the first that is not; 0 when none is."""
     if not refutes(0.0):
         return 0.0
     low, high = 0.0, 1.0
@@ -105,10 +102,8 @@ def largest_refuted(refutes: Callable[[float], bool], tolerance: float = 1e-5) -
 
 
 def largest_at_most(p_value: Callable[[float], float], level: float, tolerance: float) -> float:
-    """Return a refuted epsilon as ``largest_refuted`` does, from p-values that grow with epsilon.
-
-    Illinois regula falsi on the logarithm; every fourth step halves, and all where it is curved.
-    """
+    """Return a refuted epsilon as ``largest_refuted`` does, from p-values growing with epsilon."""
+    # Illinois regula falsi on the logarithm; every fourth step halves, and all where it is curved.
 
     def excess(epsilon: float) -> float:
         value = p_value(epsilon)
@@ -349,10 +344,8 @@ class RandomisedLabel(EventBound):
 def thinned(
     trials: int, marked: Fraction, level: float, design: Design = Design.COIN
 ) -> tuple[float, int]:
-    """Return the cost of delta: t <= level, and c with Pr(B > c) <= t for the number B of marks.
-
-    B is Bin(trials, marked). Of one run only its mean is known to be at most that: Markov.
-    """
+    """Return the cost of delta: t <= level, and c with Pr(B > c) <= t for the number B of marks."""
+    # B is Bin(trials, marked). Of one run only its mean is known to be at most that: Markov.
     mark = floats_around(marked)[1]
     if mark == 0.0 or trials == 0:
         return 0.0, 0

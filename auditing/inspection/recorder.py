@@ -198,11 +198,8 @@ class Largest:
 
 
 def differences(pair: str, first: Run, again: Run, other: Run, largest: Largest) -> Iterator[Fact]:
-    """Yield the differences between the run on D and the one on D'.
-
-    A second run on D, answered as the first, has to be the first again; when it is not, there is
-    randomness that is not recorded, and nothing else can be said.
-    """
+    """Yield the differences between the run on D and the one on D'."""
+    # A second run on D that is not the first again has randomness that is not recorded.
     hidden = next(_between(pair, first, again, Largest()), None)
     if hidden is not None and hidden.kind is not FactKind.RAISED:
         text = f"the same data, run again: {hidden.on_neighbour}"

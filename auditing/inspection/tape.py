@@ -44,10 +44,7 @@ class Distance:
         raise ParameterError("sensitivity", declared, "L1(...), L2(...) or LInf(...)")
 
     def nearest(self, declared: Sensitivity[Any] | None) -> float:
-        """Return the distance in the norm of a declared sensitivity, by default LInf, for display.
-
-        It is rounded up to two digits, as a movement may be what a record holds.
-        """
+        """Return the distance in a declared sensitivity's norm, by default LInf, to two digits."""
         match declared:
             case L1():
                 return _rounded(_nearest(self.total))
@@ -61,11 +58,8 @@ APART = Distance(math.inf, math.inf, math.inf)
 
 
 def distance(first: object, second: object) -> Distance | None:
-    """Return the distance of two numbers or arrays of one shape; None where there is none.
-
-    Bitwise equal entries are at distance 0, infinities and nan too. From anything else, an infinity
-    or nan is infinitely far.
-    """
+    """Return the distance of two numbers or arrays of one shape; None where there is none."""
+    # Bitwise equal entries are at distance 0, nan too; else infinities and nan are far away.
     one, other = _array(first), _array(second)
     if one is None or other is None or one.shape != other.shape:
         return None
@@ -84,11 +78,8 @@ def distance(first: object, second: object) -> Distance | None:
 
 
 def identical(first: object, second: object) -> bool:
-    """Return whether two values are the same in every bit: -0.0 is not 0.0, and nan is nan.
-
-    Arrays are compared by type, shape and bytes; containers item by item; mappings in their order.
-    Anything else is compared by type, and by ``==`` where its class defines that.
-    """
+    """Return whether two values are the same in every bit: -0.0 is not 0.0, and nan is nan."""
+    # Containers are compared item by item, mappings in order, others by type, and ``==`` if theirs.
     if isinstance(first, Mapping) and isinstance(second, Mapping):
         return identical(list(first.items()), list(second.items()))
     if isinstance(first, list | tuple) and isinstance(second, list | tuple):
@@ -496,10 +487,9 @@ class Listening:
 
 @final
 class RecordingGenerator(np.random.Generator):
-    """A numpy Generator to everyone who takes one; every call of a method is on the tape.
+    """A numpy Generator to everyone who takes one; every call of a method is on the tape."""
 
-    What is drawn from its bit generator directly is not seen; asking for that is.
-    """
+    # What is drawn from its bit generator directly is not seen; asking for that is.
 
     def __init__(self, plain: np.random.Generator, tape: Tape, listening: Listening) -> None:
         super().__init__(plain.bit_generator)

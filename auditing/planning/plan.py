@@ -121,11 +121,7 @@ class CurvePlan:
 def questions(
     witnesses: Sequence[Witness], fit: Training, rank: Training
 ) -> Iterator[tuple[Question, PrefixCounts]]:
-    """Yield every score, direction and order of the datasets with its counts.
-
-    A fitted score is ranked on the other samples, an unfitted one on all of them. Scores that
-    cannot be ranked are left out.
-    """
+    """Yield every score that can be ranked, direction and order of the datasets with its counts."""
     both = fit.joined(rank)
     for witness in witnesses:
         sample = rank if witness.learns else both
@@ -224,10 +220,8 @@ def clearness(counts: PrefixCounts) -> float:
 def _promises(
     ranked: Sequence[Ranked], delta: float, trials: int, method: Method, cautions: Sequence[float]
 ) -> list[Floats]:
-    """Return the epsilon that each event is likely to show on fresh samples, or -inf. Heuristic.
-
-    Exact lower limits at the standard errors of the training and of a test of ``trials`` samples.
-    """
+    """Return the epsilon that each event is likely to show on fresh samples, or -inf. Heuristic."""
+    # Exact lower limits at the standard errors of training and of a test of ``trials`` samples.
     promises = [np.empty(0)] * len(ranked)
     labels = delta == 0.0 and method is not Method.TWO_SAMPLE  # are tested, not two probabilities
     by_label = [labels or counts.design is Design.GUESSES for _, counts in ranked]

@@ -334,11 +334,8 @@ def _received(answer: HTTPResponse, deadline: float) -> bytes:
 
 
 def _printed(process: subprocess.Popen[bytes], seconds: float) -> bytes | None:
-    """Return what a program prints until it ends, None if that takes too long; then it is ended.
-
-    It is ended with all that it has started, as long as it was not waited for: its number is its
-    own until then. What has left its group may hold its output open, and is not waited for.
-    """
+    """Return what a program prints until it ends, None if that takes too long; then it is ended."""
+    # All that it started ends with it: until it is waited for, its number is its own.
     deadline, outputs = time.monotonic() + seconds, list[bytes]()
 
     def read() -> None:

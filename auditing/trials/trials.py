@@ -262,11 +262,8 @@ class Task:
 
 
 def draw(task: Task) -> tuple[int, Chunk]:
-    """Toss the coins, run the sampler on both datasets, mix the outputs; return the position too.
-
-    The number of trials on D is Bin(size, 1/2) and the order is random, which is the law of
-    ``size`` coins. Every chunk has its own streams.
-    """
+    """Toss the coins, run the sampler on both datasets, mix the outputs; return the position."""
+    # The number on D is Bin(size, 1/2) in a random order, the law of ``size`` coins.
     root = np.random.SeedSequence(entropy=task.seed, spawn_key=(task.position,))
     coins, first, second = (np.random.default_rng(child) for child in root.spawn(3))
     on_data = int(coins.binomial(task.size, 0.5))
@@ -309,11 +306,9 @@ def widened(part: Features, width: int) -> Features:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Drawing:
-    """The way from tasks to chunks: the executor that draws them, the store that keeps them.
+    """The way from tasks to chunks: the executor that draws them, the store that keeps them."""
 
-    A chunk is a function of its task, and chunks are delivered in the order of their tasks: an
-    audit sees the same whatever the executor, its number of workers, and what finishes first.
-    """
+    # Chunks are functions of tasks, in their order: an audit sees the same whatever draws them.
 
     executor: Executor | None = None  # None is here
     store: TrialStore | None = None  # has chunks of an earlier run, gets new ones once finished

@@ -384,10 +384,7 @@ _MOST_COORDINATES, _MOST_DEVIATIONS, _RIDGE = 512, 1e6, 1e-9
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class LinearScore:
-    """Weights on standardised coordinates, and on their squares where there are twice as many.
-
-    Rounded, so that outputs which differ by rounding errors alone score the same.
-    """
+    """Rounded weights on standardised coordinates, and on squares where there are twice as many."""
 
     standard: Standard
     weights: Floats

@@ -136,10 +136,7 @@ def log_odds(on_data: NDArray[Any], on_neighbour: NDArray[Any]) -> Floats:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class BothSides:
-    """The nested events of two questions about one score, from its two ends, never overlapping.
-
-    A hit is a right guess. Where both ends tell as much, that is twice the counts of one.
-    """
+    """The nested events of two questions about one score, from its two ends, never overlapping."""
 
     first: Question  # events from one end, where one dataset is guessed
     second: Question  # as many from the other end, where the other dataset is guessed

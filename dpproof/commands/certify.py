@@ -25,11 +25,7 @@ def write(
     seconds: float | None = None,
     **question: Any,  # noqa: ANN401  # as of certified
 ) -> tuple[Verified | VerifiedUnder, bool]:
-    """Certify epsilon of the pipeline at its delta, check the certificate, write it.
-
-    Returns:
-        The checker's verdict, and whether it is about those divergences.
-    """
+    """Certify epsilon at delta, check and write it; return the verdict, and if by divergences."""
     with placed(pipeline.file):
         (certificate, verdict), is_rough = known_in(
             seconds,

@@ -181,10 +181,8 @@ def differences(verdict: VerifiedUnder, expected: VerifiedUnder) -> list[str]:
 
 
 def _alone(verdict: VerifiedUnder, other: VerifiedUnder) -> list[_Sentence]:
-    """Return the sentences that one verdict alone has, without those that differ by a part only.
-
-    If there are any, the first one is among them, as nothing that it names differs.
-    """
+    """Return the sentences that one verdict alone has, without those that differ by a part only."""
+    # If there are any, the first one is among them, as nothing that it names differs.
     theirs = {one.meaning for one in _sentences(other)}
     unmatched = [one for one in _sentences(verdict) if one.meaning not in theirs]
     mine = {one.meaning for one in _sentences(verdict)}

@@ -65,10 +65,7 @@ def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def imported(
     path: str, relation: str | None, *, poisson: bool
 ) -> tuple[Guarantee[Relation], Guarantee[Relation] | None]:
-    """Return the guarantee that a file of another tool describes.
-
-    Of shuffled batches it is beside that of as many Poisson samples, which tools print for them.
-    """
+    """Return a file's guarantee, of shuffled batches beside that of as many Poisson samples."""
     file = shown_path(path)
     record = document(content(path, KNOWN), file)
     whole = _guarantee(record, file, relation, poisson=poisson)
@@ -121,10 +118,8 @@ def _read(path: str) -> tuple[str, str, bool]:
 def pipeline_of(
     path: str, relation: str | None, *, poisson: bool, delta: Fraction | None = None
 ) -> Pipeline:
-    """Return the pipeline of a file, or one that runs what a file of another tool describes.
-
-    A delta, in place of the pipeline's or of 1e-6, is a float, as certificates state it.
-    """
+    """Return the pipeline of a file, or one that runs what a file of another tool describes."""
+    # A delta, in place of the pipeline's or of 1e-6, is a float, as certificates state it.
     text, file, is_foreign = _read(path)
     at = None if delta is None else Fraction(float(delta))
     if not is_foreign:
@@ -192,10 +187,7 @@ def comparison(
     poisson: bool,
     seconds: float | None = None,  # for all numbers; None for as long as they take
 ) -> dict[str, Any]:
-    """Return our bracket beside the numbers of other accountants, as JSON.
-
-    Of shuffled batches, the others are asked about the Poisson samples that they print for them.
-    """
+    """Return our bracket beside others' numbers, as JSON; of shuffled batches, as of Poisson."""
     text, file, is_foreign = _read(path)
     printed, event = None, None
     if is_foreign:

@@ -78,11 +78,8 @@ _REASONS: Final[Mapping[str, str]] = {
 
 
 def _randomized_response(event: Event, relation: Relation) -> Result:
-    """Convert randomised response: an answer kept with probability 1 - p, else uniform.
-
-    The ratio is 1 + k (1 - p)/p. Under add-remove no answer may be there, which the event does not
-    describe; dp-accounting refuses it too.
-    """
+    """Convert randomised response: an answer kept with probability 1 - p, else uniform."""
+    # The ratio is 1 + k (1 - p)/p. Under add-remove no answer may be there, which is not described.
     noise, buckets = event.number("noise_parameter"), event.count("num_buckets")
     if not 0 <= noise <= 1 or buckets < 1:
         raise ParameterError("noise_parameter", event.fields, "in [0, 1], of at least 1 bucket")
@@ -222,13 +219,9 @@ def _truncated(event: Event, relation: Relation) -> Result:
 
 
 def _tree(event: Event, relation: Relation) -> Result:
-    """Convert a tree: every record is in one leaf, and in one finished node of each level above.
-
-    That is so if no other record changes its leaf: under add-remove, where the steps after a record
-    may shift, the event does not say it, and dp-accounting refuses it too.
-    A tree of n steps has floor(log2 n) + 1 levels, so that everything is one Gaussian release with
-    the root of that as its sensitivity.
-    """
+    """Convert a tree: every record is in one leaf, and in one finished node of each level above."""
+    # That is so if no other record changes its leaf: under add-remove the event does not say it.
+    # With floor(log2 n) + 1 levels all is one Gaussian release of the root of that sensitivity.
     counts_given, sigma = event.fields["step_counts"], event.number("noise_multiplier")
     if isinstance(relation, AddRemove):
         raise NotImplied(
@@ -265,10 +258,7 @@ def _runs(event: Event) -> accountant.RunLaw:
 
 
 def _mixture(event: Event, relation: Relation) -> Result:
-    """Convert a mixture.
-
-    One shift and none is a sampled Gaussian, one shift a Gaussian; binomial multiples are a user's.
-    """
+    """Convert a mixture: a shift, a sampled shift, or a user's binomial multiples."""
     sigma = event.number("standard_deviation")
     shifts, chances = event.numbers("sensitivities"), event.numbers("sampling_probs")
     if len(shifts) != len(chances) or min(chances, default=Fraction(-1)) < 0:
@@ -308,10 +298,7 @@ def _exponential(event: Event, relation: Relation) -> Result:
 
 
 def _permute_and_flip(event: Event, relation: Relation) -> Result:
-    """Convert permute-and-flip, as noise of scale 2/epsilon on scores of sensitivity 1.
-
-    The cost is linear in the distance of scores.
-    """
+    """Convert permute-and-flip, as noise of scale 2/epsilon on scores of sensitivity 1."""
     epsilon = event.number("epsilon")
     if epsilon == 0:
         return accountant.MetricDP(epsilon=0, relation=relation)
@@ -338,10 +325,8 @@ def _sized_sum(event: Event, relation: Relation) -> Result:
 def _user_sum(
     event: Event, relation: Relation, shifts: Sequence[Fraction], chances: Sequence[Fraction]
 ) -> Result:
-    """Return the guarantee of a mixture of shifts whose multiples are binomial, at most.
-
-    A mixture of stochastically larger shifts costs more: proofs/theory/one_step.md.
-    """
+    """Return the guarantee of a mixture of shifts whose multiples are binomial, at most."""
+    # A mixture of stochastically larger shifts costs more: proofs/theory/one_step.md.
     if abs(1 - sum(chances, Fraction(0))) > Fraction(1, 1 << 40):
         raise NotImplied(_other(event, "probabilities that do not add up to 1"))
     unit = min(shift for shift in shifts if shift)

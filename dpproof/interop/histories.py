@@ -262,10 +262,8 @@ def from_shuffled_training(
 def shuffled(
     batches: int, steps: int, noise_multiplier: object, relation: Relation | None
 ) -> Guarantee[Relation]:
-    """Return the guarantee of so many noisy sums of shuffled batches, each epoch in a new order.
-
-    Of an epoch that is not finished the whole is accounted for, and forgotten in part.
-    """
+    """Return the guarantee of so many noisy sums of shuffled batches, each epoch in a new order."""
+    # Of an epoch that is not finished the whole is accounted for, and forgotten in part.
     noise: Any = noise_multiplier
     base = Gaussian(sigma=noise, sensitivity=L2Contribution(1, relation or ZeroOut()))
     epochs = math.ceil(steps / batches)

@@ -76,10 +76,7 @@ def from_opendp(
 
 
 def _near(distance: Any, own: Relation, relation: Relation) -> bool:  # noqa: ANN401  # as d_in
-    """Return whether neighbours are within a distance.
-
-    To replace a record is to remove one and add one.
-    """
+    """Return whether neighbours are within a distance: to replace is to remove and add."""
     if isinstance(relation, AddRemove) and not isinstance(own, AddRemove):
         return False  # no number of replacements adds a record
     steps = 2 if isinstance(own, AddRemove) and not isinstance(relation, AddRemove) else 1

@@ -84,10 +84,7 @@ def _answer(
     *,
     whole: Guarantee[Any],
 ) -> Peer:
-    """Return the answer of one accountant, or why it has none; RDP by our curve where it has none.
-
-    Whatever another library raises is its answer.
-    """
+    """Return one accountant's answer, or why it has none; RDP by our curve where it has none."""
     try:
         return _judged(name, ask(), why, ours, asked)
     except ImportError:

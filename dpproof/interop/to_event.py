@@ -278,11 +278,8 @@ def _approximate(epsilon: Fraction, delta: Fraction) -> Event:
 
 
 def _response(epsilon: Fraction, categories: int, moves: int) -> Event:
-    """Return randomised response that answers uniformly with chance k / (e^epsilon + k - 1).
-
-    Only under replace-one: under zero-out the event compares an answer with a uniform one, which
-    costs less than epsilon, and under add-remove it is refused. There pure DP alone is stated.
-    """
+    """Return randomised response that answers uniformly with chance k / (e^epsilon + k - 1)."""
+    # Only under replace-one: zero-out compares an answer with a uniform one, which costs less.
     if epsilon == 0:
         return Event("NoOpDpEvent", {})
     if moves == 1:

@@ -78,12 +78,7 @@ Projection: TypeAlias = (
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class LinearScores:
-    """Scores of all classes, weights map(x) + offsets; two that share one score s have 0 and s.
-
-    Attributes:
-        weights: shape (classes, features of mapped rows).
-        offsets: shape (classes,).
-    """
+    """Scores of all classes, weights map(x) + offsets; two that share one score s have 0 and s."""
 
     weights: Vectors
     offsets: Vectors
@@ -175,11 +170,8 @@ def fourier_radii(
 
 
 def shares_of_length(chords: Vectors) -> Vectors:
-    """Return the largest share of its length by which a row moves with its turn within a chord.
-
-    A row that moves by less than its length times sin(a) turns by less than a, at most a right
-    angle; the chord of a is 2 sin(a / 2).
-    """
+    """Return the largest share of its length by which a row moves with its turn within a chord."""
+    # Moved by less than its length times sin(a) it turns by less than a; its chord is 2 sin(a / 2).
     inner = np.minimum(chords, math.sqrt(2))
     return np.asarray(inner * np.sqrt(np.maximum(1 - inner**2 / 4, 0.5)) * (1 - slack(4)))
 

@@ -35,7 +35,7 @@ from dpproof.mechanisms.learning.maps.feature_map import LinearMap
 from dpproof.mechanisms.learning.perceptron import MarginNorm
 from dpproof.mechanisms.learning.records import Matrix, dense_blocks, with_column
 from dpproof.mechanisms.parameters import scale
-from dpproof.mechanisms.samplers.rng import as_rng
+from dpproof.mechanisms.samplers import as_rng
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -107,11 +107,8 @@ class LinearClassifier(ClassifierMixin, PrivateEstimator, ABC):  # type: ignore[
         return self._released(lambda _: self.labelled(X, y, sample_weight))  # one coin a record
 
     def labelled(self, X: Any, y: Any = None, sample_weight: Any = None) -> mechanisms.Records:
-        """Return the rows and their labels as the mechanism reads them; nothing is released.
-
-        Weights are coins (proofs/theory/learners.md, Lemma 16), and refused under replace-label by
-        ``ParameterError``, as they could tell labels there.
-        """
+        """Return rows and labels as the mechanism reads them, each with the coin of its weight."""
+        # Proof: proofs/theory/learners.md, Lemma 16; refused under replace-label: weights tell.
         rows = read_rows(self, X, fitting=True)
         numbers = class_numbers(read_labels(y, rows.shape[0]), self._classes())
         if sample_weight is not None:
@@ -204,10 +201,7 @@ def public_classes(labels: Sequence[object] | None) -> list[object]:
 
 
 def class_numbers(labels: NDArray[Any], classes: Sequence[object]) -> NDArray[np.int64]:
-    """Return the position of every label among the classes, -1 for a label that is none of them.
-
-    Laws: of one label, whatever the others are; no label raises an error.
-    """
+    """Return the position of each label among the classes, by itself; -1 for any other label."""
     if labels.dtype == np.object_:
         positions = {label: number for number, label in enumerate(classes)}
         return np.array([_position(label, positions) for label in labels], dtype=np.int64)

@@ -144,10 +144,8 @@ class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc] 
         return math.sqrt(_TARGET) * float(self.norm) / float(self.bound)
 
     def _rows(self, X: Any, y: Any = None, sample_weight: Any = None) -> NDArray[np.float64]:
-        """Return the rows with a constant feature and their targets, each clipped by itself.
-
-        A weight w multiplies a row by sqrt(w / max_weight), at most 1, and its squares by w / max.
-        """
+        """Return the rows with a constant feature and their targets, each clipped by itself."""
+        # A weight w multiplies a row by sqrt(w / max_weight), at most 1, its squares by w / max.
         rows = read_rows(self, X, fitting=True)
         targets = read_targets(y, len(rows))
         parts = [clipped_to_norm(rows, float(self.norm))]

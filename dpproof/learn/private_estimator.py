@@ -125,11 +125,8 @@ class RefitRefused(PrivacyError, RuntimeError):
 
 
 def refuse_search() -> None:
-    """Refuse to go on if a part of scikit-learn calls that fits an estimator several times.
-
-    Searches fit clones on the same records, and look at scores without noise; ensembles fit many.
-    All of these are releases. Within ``public_data()`` all of it goes.
-    """
+    """Refuse to go on if a part of scikit-learn calls that fits an estimator several times."""
+    # Searches fit clones on the same records, and ensembles many: all of these are releases.
     if data_are_public():
         return
     warn_of_transformers()
@@ -162,10 +159,7 @@ LedgerPlace: TypeAlias = Ledger | str
 def paid(
     ledger: LedgerPlace | None, key: str | None, guarantee: Guarantee[Any], label: str
 ) -> Iterator[None]:
-    """Reserve a guarantee for the block and commit it at its end; do nothing without a ledger.
-
-    Nothing of the fit may be kept before the block has ended.
-    """
+    """Reserve a guarantee, if there is a ledger, and commit it at the end: keep nothing before."""
     if (ledger is None) != (key is None):
         raise ParameterError(
             "ledger and ledger_key",
@@ -385,10 +379,8 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # untyped lib
             )
 
     def _added(self, read: Callable[[], object], budget: PrivacyFilter[Any] | None) -> Self:
-        """Spend one release of sums from a filter, and keep the total of all since the last fit.
-
-        Soundness: all of them are paid from one filter, as ``guarantee_`` is that filter's.
-        """
+        """Spend one release of sums from a filter, and keep the total of all since the last fit."""
+        # Soundness: all of them are paid from one filter, as ``guarantee_`` is that filter's.
         refuse_search()
         same = budget is getattr(self, "_filter", None)
         if not isinstance(budget, PrivacyFilter):

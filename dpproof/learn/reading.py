@@ -22,11 +22,8 @@ _REAL: Final = "fiub"  # Kinds of dtypes that are real numbers.
 def read_rows(
     estimator: BaseEstimator, X: ArrayLike, *, fitting: bool, finite: bool = True
 ) -> Matrix:
-    """Return the rows as float64, in C order; sparse if they are, and the estimator takes them.
-
-    A fit reads any record: a cell that is no number becomes nan, and its row contributes nothing,
-    as an error would tell of it. Predictions take ``finite`` numbers only, steps of pipelines any.
-    """
+    """Return the rows as float64, in C order; sparse if they are, and the estimator takes them."""
+    # A fit reads any record, as an error would tell of it: a cell that is no number becomes nan.
     takes_sparse = estimator.__sklearn_tags__().input_tags.sparse
     rows: Matrix = sparse_matrix(X) if takes_sparse and is_sparse(X) else matrix(X)
     reset = fitting and not hasattr(estimator, "batches_")
@@ -73,10 +70,7 @@ def matrix(X: ArrayLike) -> NDArray[np.float64]:
 
 
 def read_labels(y: ArrayLike, rows: int, name: str = "y") -> NDArray[Any]:
-    """Return the labels or targets, shape (rows,), as they are.
-
-    A list is read label by label: as one array, a single text turns all its numbers to texts.
-    """
+    """Return labels or targets, shape (rows,), read one by one: text would change numbers."""
     if y is None:
         raise ValueError("fit requires y to be passed, but the target y is None")
     values = _array(y, name, None if hasattr(y, "dtype") else np.object_)
@@ -146,11 +140,8 @@ def scored(score: Callable[..., float]) -> Callable[..., float]:
 
 
 def clipped_to_norm(rows: NDArray[np.float64], norm: float) -> NDArray[np.float64]:
-    """Shorten every row that is longer than ``norm``; one that is not finite becomes nan.
-
-    Laws: a row of the result depends on that row of the input alone, bit for bit. Sums along rows
-        are made in one order only if the rows are contiguous, whatever the order of the input is.
-    """
+    """Shorten every row that is longer than ``norm``; one that is not finite becomes nan."""
+    # Sums along rows are made in one order only if the rows are contiguous, whatever they were.
     rows = np.ascontiguousarray(rows, dtype=np.float64)
     finite = np.asarray(np.isfinite(rows).all(axis=1))
     kept = np.where(finite[:, np.newaxis], rows, 0.0)

@@ -363,11 +363,8 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
     def _trained(
         self, changes: Mapping[str, Any], mu_squared: Fraction
     ) -> mechanisms.Mechanism[Relation]:
-        """Return a candidate's learner, one training of which costs mu, exactly or in the limit.
-
-        Heuristic: for sampled steps the noise is that of the central limit theorem, which decides
-        how the budget is split; the price of the search is computed for the noise there is.
-        """
+        """Return a candidate's learner, one training of which costs mu, exactly or in the limit."""
+        # Heuristic: a limit theorem splits the budget; the price is of the noise there is.
         candidate = self._clone({**changes, "epsilon": None, "delta": None, "sigma": 1})
         regulariser = None
         if (

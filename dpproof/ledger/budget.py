@@ -128,10 +128,7 @@ def limits_of(state: State, goal: Mapping[str, str], *, up: bool) -> dict[str, l
 def changed(
     state: State, goal: dict[str, str], limits: dict[str, list[str]] | None, *, up: bool
 ) -> State:
-    """Return a budget with another goal.
-
-    Ways in which more is spent than the new limit are closed for good.
-    """
+    """Return a budget with another goal; ways in which more is spent are closed for good."""
     before = now(state)
     _require_notion(before, goal)
     if before == goal or not (_at_most(before, goal) if up else _at_most(goal, before)):
@@ -282,11 +279,8 @@ def closed(before: State, after: State) -> tuple[str, ...]:
 
 
 def charged(state: State, costs: Mapping[str, Costs | None]) -> tuple[State, dict[str, Any]] | None:
-    """Return the budget after a spend, and what it was charged by way; None if over the budget.
-
-    A way that does not carry the spend, or has less left, counts a refusal: it is no longer of
-    use, unless the spend is released.
-    """
+    """Return the budget after a spend, and its charges by way; None if it is over the budget."""
+    # A way that does not carry the spend counts a refusal: it is closed unless that is released.
     after: State = {**state, "spent": {**state["spent"]}, "refused": {**state["refused"]}}
     taken: dict[str, Any] = {}
     for way in state["limits"]:
@@ -305,10 +299,7 @@ def charged(state: State, costs: Mapping[str, Costs | None]) -> tuple[State, dic
 
 
 def addable(state: State, way: str, cost: Costs) -> Costs:
-    """Return a cost, rounded up where its sum with what is spent has too long a denominator.
-
-    Different denominators multiply in sums; once a sum is long, costs are multiples of 2^-256.
-    """
+    """Return a cost, rounded up to 2^-256 where its sum with what is spent gets too long."""
     return tuple(
         one
         if math.lcm(one.denominator, sum_.denominator).bit_length() <= SUM_BITS
@@ -375,11 +366,8 @@ def charge(
     delta: Fraction | None,
     memory: dict[str, Any],
 ) -> Charge | None:
-    """Return what a guarantee costs in one way; None if it says nothing or costs too much there.
-
-    Without a delta it is charged at a sixteenth of what the basic way has, or half of what is left,
-    and all of that if it is not enough. The memory keeps what does not depend on what is left.
-    """
+    """Return what a guarantee costs in one way; None if it says nothing or costs too much there."""
+    # Without a delta: a sixteenth of what the basic way has, half of what is left, or all of it.
     if way == "basic":
         if "pure" not in memory:
             memory["pure"] = _pure(guarantee)
@@ -414,10 +402,7 @@ def _zcdp(state: State, guarantee: Guarantee[Any]) -> Charge | None:
 def _at_order(
     state: State, order: Fraction, guarantee: Guarantee[Any], memory: dict[str, Any]
 ) -> Charge | None:
-    """Return what a guarantee costs at one order; one certificate says it of all orders.
-
-    What costs more than epsilon is no cost: no budget of divergences is above it.
-    """
+    """Return what a guarantee costs at one order; None above epsilon, which no budget admits."""
     by_order: dict[Fraction, Charge | None] = memory.setdefault("renyi", {})
     if order not in by_order:
         listed = [order_of(state, way) for way in ways(state)]
@@ -558,10 +543,7 @@ class Plan:
     charges: Mapping[str, Charge | None] = field(default_factory=dict)
 
     def speaks_of(self, state: State) -> bool:
-        """Return whether the plan has a cost, or none, for every open way.
-
-        A plan without one would close that way.
-        """
+        """Return whether the plan has a cost, or none, for every open way: others would close."""
         open_ = (way for way in state["limits"] or () if alive(state, way))
         return all(way in self.charges for way in open_)
 
@@ -581,11 +563,8 @@ class Plan:
 def planned(
     state: State, guarantee: Guarantee[Any], delta: Fraction | None, memory: dict[str, Any]
 ) -> Plan:
-    """Return what a spend costs in one budget.
-
-    The first spend of a budget of (epsilon, delta) divides delta among the ways that admit it
-    with their share: it is chosen before any output, so that the shares may depend on it.
-    """
+    """Return what a spend costs in one budget."""
+    # The first spend divides delta among the ways that admit it: before any output, so freely.
     if state["limits"] is not None:
         return Plan(None, _charges(state, guarantee, delta, memory))
     chosen, plan, late = ways(state), Plan(None), {"basic"}

@@ -38,10 +38,7 @@ def require_place(place: Where) -> None:
 
 
 def require_limited(state: Mapping[str, Any], place: Where) -> None:
-    """Refuse a name without a budget of its own where others of its kind have one.
-
-    A misspelt name would be charged to no such budget.
-    """
+    """Refuse a name without a budget where others of its kind have one: it may be misspelt."""
     if state.get("open_names"):
         return
     for at, what in enumerate(KINDS):
@@ -73,10 +70,7 @@ def where(label: str) -> Where:
 
 
 def covers(place: Where, other: Where) -> bool:
-    """Return whether a budget counts what is spent on a dataset by a principal.
-
-    A place without a dataset may read any; one without a principal may be of any.
-    """
+    """Return whether a budget counts a spend; None in either place stands for any name."""
     pairs = zip(place, other, strict=True)
     return all(mine is None or theirs is None or mine == theirs for mine, theirs in pairs)
 

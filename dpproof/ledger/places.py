@@ -43,10 +43,7 @@ class Execute(ABC):
 
     @abstractmethod
     def together(self, statements: Sequence[Statement]) -> list[Rows]:
-        """Run statements in their order, on a server in one round trip if it can, and return rows.
-
-        Each sees what those before it did, and all that others had committed when it began.
-        """
+        """Run statements in order, on a server in one round trip if it can, and return rows."""
 
     def later(self, statements: Sequence[Statement]) -> None:
         """Run statements whose rows nobody needs, at the latest when the transaction ends."""
@@ -108,11 +105,9 @@ _POLL: Final = 0.002
 
 @final
 class SQLiteDatabase(Database):
-    """A file, written through a log ahead (WAL), which is flushed to the disk where durable.
+    """A file, written through a log ahead (WAL), which is flushed to the disk where durable."""
 
-    Writers queue for the lock of another file, as SQLite would let one that waits sleep and try
-    again, for seconds where many write. Whoever cannot queue still waits for SQLite's own lock.
-    """
+    # Writers queue for another file's lock: who waits for SQLite's may sleep for seconds.
 
     def __init__(self, path: str) -> None:
         self._path, self._lock = str(Path(path).absolute()), threading.Lock()
@@ -220,11 +215,8 @@ class SQLiteDatabase(Database):
         return os.access(folder, os.W_OK) and (not there or os.access(self._path, os.W_OK))
 
     def _unlocked(self) -> tuple[int, int] | None:
-        """Return the time and size of a file that is read without locks, None of any other.
-
-        SQLite needs a log beside a file to lock it. Where there is none and none can be made, a
-        reader sees whether the file was written meanwhile.
-        """
+        """Return the time and size of a file that is read without locks, None of any other."""
+        # Where a log for locks cannot be made, a reader sees whether it was written meanwhile.
         log = Path(f"{self._path}-wal").exists()
         if log or os.access(Path(self._path).parent, os.W_OK):
             return None
@@ -467,11 +459,8 @@ class _Pipeline(Execute):
         return str(replies[len(self._waiting)].statusmessage)
 
     def _sent(self, statements: Sequence[Statement], wait: Callable[[], None]) -> list[Any]:
-        """Send them, and wait for their results.
-
-        The pipeline stays open until the last: its end may send what a server takes for a sign of
-        life, so that a transaction that stalls after it would not be undone.
-        """
+        """Send them, and wait for their results."""
+        # It stays open until the last: its end may look like life, and keep what stalls after it.
         results = [
             self._connection.execute(self._text(sql), values)
             for sql, values in (*self._waiting, *statements)
@@ -490,10 +479,7 @@ def _end(lent: Any, driver: Any) -> None:  # noqa: ANN401  # untyped here
 
 
 def _is_news(record: logging.LogRecord) -> bool:
-    """Return whether psycopg reports more than its giving up of a lost connection.
-
-    A lost connection is refused here.
-    """
+    """Return whether psycopg reports more than that it gave up a lost connection, refused here."""
     return not record.getMessage().startswith("error ignored ")
 
 

@@ -63,11 +63,8 @@ def wanted(
 
 
 def identity(guarantee: Guarantee[Any]) -> str:
-    """Return a text that is equal for equal guarantees that follow in the same way.
-
-    It has the rules and exact parameters of the derivation, and the conclusion as certificates
-    write it (by its fields where they do not know it), but no wording and no rounded number.
-    """
+    """Return a text that is equal for equal guarantees that follow in the same way."""
+    # Rules, exact parameters and the conclusion are in it, but no wording and no rounded number.
     nodes = list(guarantee.derivation.everything())
     place = {id(node): number for number, node in enumerate(nodes)}
     steps = [

@@ -319,11 +319,7 @@ def composed(
     costs: Mapping[str, Costs],
     delta: Fraction | None = None,  # where epsilon is asked for; by default that of the goal
 ) -> float | None:
-    """Return the least epsilon that some way shows of costs, an upper end.
-
-    Returns:
-        None of a budget without an epsilon, if no delta is given.
-    """
+    """Return the least epsilon that some way shows of costs, an upper end; None without a delta."""
     at = delta if delta is not None else _delta(goal)
     if at is None:
         return None

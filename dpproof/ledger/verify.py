@@ -110,10 +110,7 @@ def _accepted(rows: Rows) -> dict[str, Certificate]:
 
 @final
 class Replay:
-    """Budgets and keys as the entries make them, by the rules by which a ledger writes them.
-
-    Without certificates costs are not compared with them.
-    """
+    """Budgets and keys as the entries make them, by the rules by which a ledger writes them."""
 
     def __init__(self, certificates: dict[str, Certificate] | None, relation: str) -> None:
         self.certificates, self.relation = certificates, relation

@@ -56,10 +56,7 @@ class Free:
 
 
 def find(pipeline: Pipeline, stage: str, address: str) -> Free:
-    """Return the number of that address in the stage of that name, which may be an inner one.
-
-    An address without its stage is completed if only one number of the stage ends so.
-    """
+    """Return the number of an address, or of its only ending, in a stage or an inner one."""
     names = [one.name for one in pipeline.stages]
     places = [(one, inner) for one in pipeline.stages for inner in _paths(one, stage)]
     outer = [place for place in places if place[1] == ""]
@@ -95,10 +92,7 @@ def _paths(stage: Stage, name: str) -> Iterator[str]:
 
 
 def completed(document: Document, stage: str, address: str) -> Document:
-    """Return the document with 1 where the number to solve for was left out.
-
-    Anything else that is wrong or missing stays, for the parser to refuse.
-    """
+    """Return the document with 1 where the number to solve for was left out, and nothing else."""
     return {**document, **_inner(document, lambda table: _named(table, stage, address))}
 
 
@@ -162,10 +156,7 @@ def _completed_release(table: Document, name: str) -> Document:
 
 
 def changed(pipeline: Pipeline, numbers: Sequence[str], without: Sequence[str]) -> Pipeline:
-    """Return a pipeline with some numbers replaced and some stages left out.
-
-    Its file name says so: what is shown of it is not about the file.
-    """
+    """Return a pipeline with numbers replaced and stages left out; its file name says so."""
     for text in numbers:
         pipeline = replace(_set(pipeline, text), digest="")
     for name in without:

@@ -240,10 +240,7 @@ def _stage(prefix: str, position: int, table: Document, relation: Relation, *, d
 
 
 def _count(section: Section) -> int:
-    """Read how often a stage runs: ``count``, or ``epochs`` over a population, rounded up.
-
-    Epochs in a fresh order each count as well.
-    """
+    """Read how often a stage runs: ``count``, or ``epochs`` over a population, rounded up."""
     if "epochs" not in section.values:
         count = int(section.number("count", COUNT)) if "count" in section.values else 1
         return count * _epochs(section)["fresh"]

@@ -162,10 +162,7 @@ class Stage:
         return once if self.runs is None else once.select(self.runs)
 
     def as_poisson(self) -> Guarantee[Relation] | None:
-        """Return what tools print for shuffled batches: the guarantee of as many Poisson samples.
-
-        It is under add-remove, of samples of the batches' mean size. None for any other stage.
-        """
+        """Return what tools print for shuffled batches: as many add-remove Poisson samples."""
         if not isinstance(self.sampling, ShuffledBatches):
             return None
         scheme, steps = self.sampling, self.sampling.batches * self.sampling.epochs
@@ -197,11 +194,8 @@ class Stage:
         return replace(self, protect=size)
 
     def numbers(self) -> Mapping[str, Fraction]:
-        """Return every number of the stage by its address, such as ``count`` or ``2.scale``.
-
-        A release's parameter has the plain name where only one release has it, and always the
-        name of the release before a point where there are several releases.
-        """
+        """Return every number of the stage by its address, such as ``count`` or ``2.scale``."""
+        # A plain name is there where one release has it, a dotted one where there are several.
         runs = self.runs
         law = {"gamma": runs.gamma} if isinstance(runs, TruncatedNegativeBinomial) else {}
         if self.stages:

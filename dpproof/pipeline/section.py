@@ -126,10 +126,7 @@ class Section:
         return self.values[key]
 
     def number(self, key: str, rule: Rule) -> Fraction:
-        """Return the exact value of a number in its domain.
-
-        A float is its binary64 value, "1/3" a ratio.
-        """
+        """Return the exact value of a number: a float's in binary64, or the ratio "1/3"."""
         value = self.required(key, rule.expected)
         ratio = RATIO.fullmatch(value) if isinstance(value, str) else None
         try:

@@ -20,7 +20,7 @@ from dpproof.accountant.run_counts.law import (
 )
 from dpproof.errors import placed
 from dpproof.mechanisms import Mechanism, Rng
-from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.mechanism import Outputs
 from dpproof.pipeline.section import COUNT, INSIDE, POSITIVE, Rule, Section
 
 

@@ -62,11 +62,9 @@ class Part:
     count: float = 1
 
     def event(self, *, instance: bool) -> Mapping[str, Any]:
-        """Return the event in JSON, or that of an instance which attains what it costs.
-
-        Of fixed: 999 records are -1, and the other is -1 or 1. Up to a shift the sum is a Gaussian
-        at 0, or at the rate at 2: a Poisson sample with half the noise.
-        """
+        """Return the event in JSON, or that of an instance which attains what it costs."""
+        # Of fixed: 999 records are -1, the other -1 or 1. Up to a shift the sum is a Gaussian at 0,
+        # or at the rate at 2: a Poisson sample with half the noise.
         half = instance and self.kind == "fixed"
         name = "LaplaceDpEvent" if self.kind == "laplace" else "GaussianDpEvent"
         event = _event(name, noise_multiplier=self.noise / 2 if half else self.noise)

@@ -106,10 +106,8 @@ def collect(
 
 
 def meaning_of_delta(whole: Guarantee[Any]) -> Delta:
-    """Return how likely an output is that gives a record away, and how large other losses are.
-
-    A finite Renyi divergence leaves no such output.
-    """
+    """Return how likely an output is that gives a record away, and how large other losses are."""
+    # A finite Renyi divergence leaves no such output.
     if not isinstance(whole, PairGuarantee):
         return Delta(0.0, math.inf)
     pair = whole.to_pair()
@@ -139,10 +137,8 @@ def small_epsilons(
 def missed(
     curve: Sequence[tuple[float, float]], rates: Sequence[float] = ()
 ) -> tuple[tuple[float, float], ...]:
-    """Return a lower bound of the miss rate at every false-alarm rate, or at its corners.
-
-    Each (epsilon, delta) gives miss >= max(1 - delta - e^epsilon a, e^-epsilon (1 - delta - a)).
-    """
+    """Return a lower bound of the miss rate at every false-alarm rate, or at its corners."""
+    # (epsilon, delta) gives miss >= max(1 - delta - e^epsilon a, e^-epsilon (1 - delta - a)).
     lines = [(0.0, 0.0)]
     for delta, epsilon in curve:
         if epsilon < math.log(1e300):

@@ -94,14 +94,9 @@ def curve(
 
 
 def smooth(points: Sequence[Point]) -> list[Point]:
-    """Return a smooth line through points whose first numbers rise on a logarithmic scale.
-
-    Between two points it stays between their heights.
-
-    Source: Fritsch & Butland, "A method for constructing local monotone piecewise cubic
-
-    interpolants", SIAM J. Sci. Stat. Comput. 5(2), 1984; slopes are 0 at turning points.
-    """
+    """Return a smooth line through points whose first numbers rise on a logarithmic scale."""
+    # Fritsch & Butland, "A method for constructing local monotone piecewise cubic interpolants",
+    # SIAM J. Sci. Stat. Comput. 5(2), 1984: it stays between heights, flat at turning points.
     places, heights = [math.log10(at) for at, _ in points], [height for _, height in points]
     steps = [b - a for a, b in pairwise(places)]
     rises = [(b - a) / step for (a, b), step in zip(pairwise(heights), steps, strict=True)]
@@ -118,10 +113,8 @@ def smooth(points: Sequence[Point]) -> list[Point]:
 
 
 def smooth_below(corners: Sequence[Point]) -> list[Point]:
-    """Return a smooth line through the corners of a convex falling polygon, nowhere above it.
-
-    Each piece is a parabola in the triangle of an edge and the tangents at its ends.
-    """
+    """Return a smooth line through the corners of a convex falling polygon, nowhere above it."""
+    # Each piece is a parabola in the triangle of an edge and the tangents at its ends.
     edges = [(d - b) / (c - a) for (a, b), (c, d) in pairwise(corners)]
     inner = [2 * one * other / (one + other or 1.0) for one, other in pairwise(edges)]
     slopes, line = [edges[0], *inner, edges[-1]], [corners[0]]
@@ -336,11 +329,7 @@ def write(
     seconds: float | None = None,  # after which what is not known is left out
     left: Sequence[str] = (),  # what is left of each budget of a ledger, in words
 ) -> bool | None:
-    """Write the page, its print, and the registry's record, those that are asked for.
-
-    Returns:
-        Whether the pipeline is within its budget; None without a budget.
-    """
+    """Write the page, its print and the registry's record; return whether the budget holds it."""
     library()  # a refusal now, not after the numbers
     if printed is not None:
         browser()

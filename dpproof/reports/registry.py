@@ -40,10 +40,8 @@ def require(about: About) -> None:
 
 
 def record(facts: Facts) -> dict[str, Any]:
-    """Return the fields that a pipeline fills; the others are left out.
-
-    Source: the Deployments Registry of OpenDP, schemas/deployments-schema.yaml.
-    """
+    """Return the fields that a pipeline fills; the others are left out."""
+    # Of the Deployments Registry of OpenDP, schemas/deployments-schema.yaml.
     budget, pipeline = facts.budget, facts.budget.pipeline
     about = pipeline.about
     require(about)

@@ -169,11 +169,7 @@ def _facts(lines: Iterable[tuple[str, str]]) -> Table:
 
 
 def lines(before: Pipeline, after: Pipeline, seconds: float | None = None) -> list[str]:
-    """Return a line for each change from one pipeline to the other, with epsilon after it.
-
-    The order is delta, neighbours, stages in the order of the file; what a change costs depends
-    on what was changed before it.
-    """
+    """Return a line for each change from one pipeline to the other, with epsilon after it."""
     changes = [*_changes(before, after)]
     if not changes:
         return [_line(before, before.file, seconds), "no difference changes the cost"]

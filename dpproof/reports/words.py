@@ -239,11 +239,9 @@ def meaning_of_epsilon(epsilon: float, relation: Relation) -> str:
 
 
 def meaning_of_delta(delta: Fraction, betrayed: float, largest: float) -> str:
-    """Return what delta says of what happens: an excess, averaged over outputs.
-
-    A loss above epsilon + 1 has a probability of at most delta/(1 - 1/e), as delta is the mean of
-    (1 - e^(epsilon - loss)) over losses above epsilon.
-    """
+    """Return what delta says of what happens: an excess, averaged over outputs."""
+    # It is the mean of (1 - e^(epsilon - loss)) over losses above epsilon, so that one above
+    # epsilon + 1 has a probability of at most delta/(1 - 1/e).
     words = "δ is what may come on top, an excess averaged over outputs."
     if betrayed >= 1:
         return words
@@ -263,10 +261,7 @@ def meaning_of_delta(delta: Fraction, betrayed: float, largest: float) -> str:
 
 
 def risks(budget: Budget) -> list[str]:
-    """Return an attacker's gains, each a line that begins small.
-
-    A bound that holds for everything is none, and is not shown.
-    """
+    """Return an attacker's gains that are bounded, each a line that begins small."""
     right, share = budget.advantage, percent_above((1 + Fraction(budget.advantage.upper)) / 2)
     line = f"right at most {share} of the time, a coin 50 % (advantage {above(right.upper, 3)})"
     lines = [_known(budget, ADVANTAGE, right, line, "how often it is right")]
@@ -285,10 +280,7 @@ def _known(budget: Budget, name: str, risk: Bound, line: str, subject: str) -> s
 
 
 def theorems(derivation: Derivation) -> list[tuple[str, str]]:
-    """Return rule and source of every theorem in a derivation, conclusions before premises.
-
-    Each is listed once.
-    """
+    """Return rule and source of every theorem in a derivation once, conclusions before premises."""
     listed: dict[tuple[str, str], None] = {}
     seen: set[int] = set()
     stack = [derivation]

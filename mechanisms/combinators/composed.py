@@ -27,11 +27,9 @@ from dpproof.accountant.theorems.composition import (
 )
 from dpproof.accountant.theorems.selection import select, select_above
 from dpproof.mechanisms import parameters
-from dpproof.mechanisms.mechanism import Mechanism, required_base
-from dpproof.mechanisms.outputs import Outputs, join, unpack
+from dpproof.mechanisms.mechanism import Mechanism, Outputs, join, required_base, unpack
 from dpproof.mechanisms.queries import Score, required_score, scored
-from dpproof.mechanisms.samplers import run_count, uniform_below
-from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.samplers import Rng, run_count, uniform_below
 
 COMPOSES: Final = "accountant.compose composes guarantees"
 

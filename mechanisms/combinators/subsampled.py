@@ -22,11 +22,9 @@ from dpproof.mechanisms.correlated import factors
 from dpproof.mechanisms.correlated.matrix_mechanism import MatrixMechanism
 from dpproof.mechanisms.local.randomized_response import RandomizedResponse
 from dpproof.mechanisms.local.reports import Report
-from dpproof.mechanisms.mechanism import Mechanism, required_base
+from dpproof.mechanisms.mechanism import Mechanism, Outputs, required_base
 from dpproof.mechanisms.noise.gaussian import Gaussian
-from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.samplers import permutation, poisson_mask
-from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.samplers import Rng, permutation, poisson_mask
 
 
 @runtime_checkable

@@ -493,10 +493,8 @@ def _gram(rows: Rows) -> Rows:
 
 
 def _dual(gram: Rows, patterns: Sequence[Pattern]) -> SquaredSensitivity:
-    """Return the largest sum of a diagonal above X, pattern by pattern.
-
-    Row sums of absolute values are such a diagonal, and the least one where X >= 0.
-    """
+    """Return the largest sum of a diagonal above X, pattern by pattern."""
+    # Row sums of absolute values are such a diagonal, and the least one where X >= 0.
     largest, exact, duals = Fraction(0), True, []
     for pattern in patterns:
         part = [[gram[i][j] for j in pattern] for i in pattern]

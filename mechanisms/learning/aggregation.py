@@ -16,11 +16,8 @@ from dpproof.accountant.arguments import Number
 from dpproof.accountant.relation import R
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.combinators.subsampled import cut, records_of
-from dpproof.mechanisms.mechanism import Mechanism
-from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.parameters import named
-from dpproof.mechanisms.samplers import uniform_below
-from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.mechanism import Mechanism, Outputs
+from dpproof.mechanisms.samplers import Rng, uniform_below
 from dpproof.mechanisms.selection.exponential import ExponentialMechanism
 
 _FEW = parameters.within(1, 2**20, f"at most {2**20}")
@@ -30,7 +27,7 @@ Vote = Callable[[Any], object]
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class Aggregated(Mechanism[R]):
     """Pick a candidate by votes, one a block: probabilities proportional to e^(epsilon votes / 2).
 

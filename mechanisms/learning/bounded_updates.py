@@ -47,28 +47,23 @@ from dpproof.mechanisms.learning.records import (
     on_grid,
 )
 from dpproof.mechanisms.learning.stops import ChooseIterate, Stop
-from dpproof.mechanisms.mechanism import Mechanism
-from dpproof.mechanisms.noise.broadcast import on_grid as in_data_units
+from dpproof.mechanisms.mechanism import Mechanism, Outputs, record
 from dpproof.mechanisms.noise.gaussian import Gaussian
-from dpproof.mechanisms.outputs import Outputs, record
-from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers import (
-    default_granularity,
+    Rng,
     gaussian_rounded,
     poisson_mask,
     subset_without_replacement,
+    with_noise,
 )
-from dpproof.mechanisms.samplers.rng import Rng
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Batches:
-    """The samples of one dataset, drawn afresh for every step of every run.
+    """The samples of one dataset, fresh in every step of every run, of all its records."""
 
-    They are drawn from all records of the data, also those that contribute nothing because they are
-    blank or malformed: whether a record contributes must not change how the others are drawn.
-    """
+    # Records that contribute nothing are drawn too: whether one does must not change other draws.
 
     scheme: Poisson | WithoutReplacement
     total: int
@@ -150,11 +145,7 @@ class Contributions(ABC):
         """Return what adds up the contributions of some records in states, exactly."""
 
     def totals(self, states: Vectors, chosen: NDArray[np.bool_] | None) -> Totals:
-        """Add up the contributions of the chosen records in every state, exactly.
-
-        ``chosen`` is a mask of shape (runs, all records of the data or more); None takes all. What
-        one record adds depends on the state and that record alone.
-        """
+        """Add up exactly what records add in every state; ``chosen`` is (runs, records) or None."""
         if chosen is not None:
             chosen = chosen[:, self.grid.positions]
         add, sums, counts = self.at(states), np.zeros_like(states), np.zeros(len(states), np.int64)
@@ -303,9 +294,7 @@ class NoisySums(Generic[R]):
 
     def _noisy(self, sums: Vectors, rng: Rng) -> Vectors:
         """Add noise to sums in units of the norm bound; round to a grid that sigma decides."""
-        scale = self.sigma / self.norm
-        grain = default_granularity(scale)
-        return in_data_units(gaussian_rounded(sums * 2.0**-RECORD_BITS, scale, grain, rng), grain)
+        return with_noise(gaussian_rounded, sums * 2.0**-RECORD_BITS, self.sigma / self.norm, rng)
 
 
 def learned(
@@ -358,10 +347,7 @@ def hinge_limits(threshold: float) -> Limits:
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class HalfspaceMistakes(Contributions):
-    """Contributions y x of the records of which y <w / ||w||, x> is at most a limit of the state.
-
-    Classes are 1 and 0 for the labels 1 and -1; limits are in units of 2^-52, of whole products.
-    """
+    """Contributions y x of records with y <w / ||w||, x> at most a limit, in units of 2^-52."""
 
     grid: GridRecords
     limits: Limits
@@ -463,7 +449,7 @@ class InBlocks(Contributions):
         return self.like.advance(states, noisy, step)
 
 
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class SumLearner(Mechanism[R], ABC):
     """A learner whose states follow from noisy sums of contributions, a fixed number of times."""
 
@@ -525,7 +511,7 @@ class SumLearner(Mechanism[R], ABC):
         return Fraction(1) if self.norm is None else self.norm
 
 
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class StepLearner(SumLearner[R], ABC):
     """A learner whose every step sees all records, a Poisson sample, or one of a fixed size."""
 

@@ -18,17 +18,13 @@ from dpproof.mechanisms import parameters
 from dpproof.mechanisms.blocks import Blocks
 from dpproof.mechanisms.learning.grid import RECORD_BITS, Vectors, row_width
 from dpproof.mechanisms.learning.records import MOST_CLASSES, Matrix, class_numbers, on_grid
-from dpproof.mechanisms.mechanism import Mechanism
-from dpproof.mechanisms.noise.broadcast import on_grid as in_data_units, repeated_values
+from dpproof.mechanisms.mechanism import Mechanism, Outputs, record
 from dpproof.mechanisms.noise.gaussian import Gaussian
-from dpproof.mechanisms.outputs import Outputs, record
-from dpproof.mechanisms.parameters import named
-from dpproof.mechanisms.samplers import default_granularity, gaussian_rounded
-from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.samplers import Rng, gaussian_rounded, repeated_values, with_noise
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class ClassMeans(Mechanism[R]):
     """Release the sum of the rows and the number of records of every class, once, with noise.
 
@@ -89,14 +85,14 @@ class ClassMeans(Mechanism[R]):
         totals = [self.totals(data) for data in datasets]
         sums = repeated_values(np.stack([total for total, _ in totals]), count)
         counts = repeated_values(np.stack([number for _, number in totals]), count)
-        means, noisy = self.released(sums, counts, rng)
-        return record(2, means=means, counts=noisy)
+        means, numbers = self.released(sums, counts, rng)
+        return record(2, means=means, counts=numbers)
 
     def released(self, sums: Vectors, counts: Vectors, rng: Rng) -> tuple[Vectors, Vectors]:
         """Return noisy means and counts from exact sums and counts, each with fresh noise."""
-        noisy = _noisy(sums * 2.0**-RECORD_BITS, self.sigma / self._unit, rng)
-        numbers = _noisy(counts, self.count_sigma, rng)
-        return noisy * float(self._unit) / np.maximum(numbers, 1.0)[..., np.newaxis], numbers
+        means = with_noise(gaussian_rounded, sums * 2.0**-RECORD_BITS, self.sigma / self._unit, rng)
+        numbers = with_noise(gaussian_rounded, counts, self.count_sigma, rng)
+        return means * float(self._unit) / np.maximum(numbers, 1.0)[..., np.newaxis], numbers
 
     def totals(self, data: object) -> tuple[Vectors, Vectors]:
         """Return the exact sums on the grid, in units of norm 2^-24, and the exact counts."""
@@ -127,9 +123,3 @@ def members(vectors: Matrix, classes: NDArray[np.int64], number: int) -> tuple[V
     """Return the exact sums and counts of so many classes, for each of the leading axes."""
     member = (classes[..., np.newaxis, :] == np.arange(number)[:, np.newaxis]).astype(np.float64)
     return member @ vectors, member.sum(axis=-1)
-
-
-def _noisy(values: Vectors, sigma: Fraction, rng: Rng) -> Vectors:
-    """Add Gaussian noise to values, rounded to a grid that sigma decides."""
-    grain = default_granularity(sigma)
-    return in_data_units(gaussian_rounded(values, sigma, grain, rng), grain)

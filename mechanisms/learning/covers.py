@@ -16,7 +16,6 @@ from dpproof.accountant.readable import Readable
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.learning.grid import STATE_BITS, Vectors, unit_rows
 from dpproof.mechanisms.learning.maps import feature_map
-from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers.rng import ReplayRng
 
 MOST_CANDIDATES: Final = 10**8
@@ -181,7 +180,7 @@ _LEAST: Final = 4
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class Polygon(Cover):
     """The corners of a regular polygon: every direction of the plane has one within pi / corners.
 
@@ -220,7 +219,7 @@ class Polygon(Cover):
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class CubeSurface(Cover):
     """Directions to the centres of cells on the 2 k faces of the cube [-1, 1]^k.
 
@@ -280,7 +279,7 @@ _BLOCK: Final = 4096
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class RandomDirections(Cover):
     """Directions uniform on the sphere, in pairs of opposite ones, from a public seed.
 

@@ -28,11 +28,8 @@ from dpproof.mechanisms.learning.covers import Cover, CoverUnion, FiniteCover
 from dpproof.mechanisms.learning.grid import PRODUCT_BITS, Integers, Vectors
 from dpproof.mechanisms.learning.maps.feature_map import FeatureMap, LinearMap, map_or_none
 from dpproof.mechanisms.learning.records import on_grid
-from dpproof.mechanisms.mechanism import Mechanism
-from dpproof.mechanisms.outputs import Outputs, record
-from dpproof.mechanisms.parameters import named
-from dpproof.mechanisms.samplers import categorical_exp, uniform_below
-from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.mechanism import Mechanism, Outputs, record
+from dpproof.mechanisms.samplers import Rng, categorical_exp, uniform_below
 from dpproof.mechanisms.selection.exponential import ExponentialMechanism
 
 Progress = Callable[[int, int], None]
@@ -231,7 +228,7 @@ def _positive_or_none(value: Number | None, name: str = "value") -> Fraction | N
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class ExponentialHalfspaces(Mechanism[R]):
     """Pick a direction of a public cover, those with few mistakes exponentially likely.
 

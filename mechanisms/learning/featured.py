@@ -13,9 +13,8 @@ from dpproof.accountant.relation import R
 from dpproof.mechanisms.combinators.composed import OnBase
 from dpproof.mechanisms.learning.bounded_updates import SumLearner, mapped_back
 from dpproof.mechanisms.learning.maps.feature_map import FeatureMap, LinearMap
-from dpproof.mechanisms.mechanism import Mechanism
-from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.mechanism import Mechanism, Outputs
+from dpproof.mechanisms.samplers import Rng
 
 
 @final

@@ -33,13 +33,10 @@ from dpproof.mechanisms.learning.bounded_updates import learned, signed, signs
 from dpproof.mechanisms.learning.grid import Vectors, row_width
 from dpproof.mechanisms.learning.logistic_minimum import GRADIENT, Objective
 from dpproof.mechanisms.learning.records import Matrix, on_grid as labelled
-from dpproof.mechanisms.mechanism import Mechanism
-from dpproof.mechanisms.noise.broadcast import on_grid
+from dpproof.mechanisms.mechanism import Mechanism, Outputs
 from dpproof.mechanisms.noise.gaussian import Gaussian
 from dpproof.mechanisms.noise.laplace import Laplace
-from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.parameters import named
-from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.samplers import Rng, as_floats
 
 # The noise is rounded to 2^-14 of the default grid. Only the output noise depends on it.
 _FINER: Final = 2**14
@@ -101,14 +98,14 @@ class Release:
         out = samplers.default_granularity(scale) / _FINER
         self._ends(width, out)
         objective = Objective(rows, self.decay)
-        minima = objective.minima(on_grid(steps, grain))
+        minima = objective.minima(as_floats(steps, grain))
         whole = np.zeros(minima.shape, dtype=np.object_)
         for run in np.flatnonzero(np.isnan(minima).any(axis=1)):
             tilt = [int(k) * grain for k in steps[run]]
             exact = objective.exact_minimum(minima[run], tilt, out / _PARTS)
             whole[run] = [k // _PARTS for k in exact]
             minima[run] = [float(Fraction(k % _PARTS, _PARTS) * out) for k in exact]
-        return on_grid(whole + self.blur(minima, scale, out, rng), out)
+        return as_floats(whole + self.blur(minima, scale, out, rng), out)
 
     def output_scale(self, width: int) -> Fraction:
         """Return the scale of the output noise: it hides twice the radius r."""
@@ -145,7 +142,7 @@ _PURE_SHORTER: Final = Fraction(2031, 2048)
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class PureLogisticObjective(Mechanism[R]):
     """Learn logistic regression by objective perturbation with spherical noise: epsilon-DP.
 
@@ -259,7 +256,7 @@ def free_regulariser(sigma: Fraction, norm: Fraction) -> Fraction:
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class LogisticObjective(Mechanism[R]):
     """Learn logistic regression: minimise the penalised losses with a random linear term.
 

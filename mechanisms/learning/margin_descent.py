@@ -33,14 +33,10 @@ from dpproof.mechanisms.learning.bounded_updates import (
 from dpproof.mechanisms.learning.grid import RECORD_BITS, Integers, Vectors
 from dpproof.mechanisms.learning.maps.feature_map import FeatureMap, LinearMap, fits_rows
 from dpproof.mechanisms.learning.records import GridRecords, on_grid
-from dpproof.mechanisms.mechanism import Mechanism
-from dpproof.mechanisms.noise.broadcast import on_grid as in_data_units
+from dpproof.mechanisms.mechanism import Mechanism, Outputs
 from dpproof.mechanisms.noise.gaussian import Gaussian
-from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.parameters import named
-from dpproof.mechanisms.samplers import default_granularity, gaussian_rounded, uniform_below
+from dpproof.mechanisms.samplers import Rng, gaussian_rounded, uniform_below, with_noise
 from dpproof.mechanisms.samplers.arrays import scale as noise_scale
-from dpproof.mechanisms.samplers.rng import Rng
 
 # Above Euler's constant, and above 4 + 1 + 1/4 + 1/9 + ...: Theorem 2' of margins.md.
 _EULER: Final = 0.5772156650
@@ -48,7 +44,7 @@ _SQUARES: Final = 5.645
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class MarginDescent(SumLearner[R]):
     """Learn a halfspace by noisy subgradient steps on the hinge loss max(0, 1 - y <w, x> / margin).
 
@@ -191,11 +187,8 @@ class MarginDescent(SumLearner[R]):
         size, width = self.records or max(records.total, 1), records.vectors.shape[1]
         pace = float(self.radius) / (math.sqrt(self.steps + 1) * self._largest(size, width))
 
-        def update(states: Vectors, noisy: Vectors) -> Vectors:
-            return np.asarray(states + pace * noisy)
-
         limits = hinge_limits(float(self.margin / self.norm**2))
-        return HalfspaceMistakes(records, limits, update)
+        return HalfspaceMistakes(records, limits, lambda states, sums: states + pace * sums)
 
     def _largest(self, records: int, width: int) -> float:
         """Return the root of the expected squared norm of a noisy sum, at most."""
@@ -222,7 +215,7 @@ _LEAST: Final = 4
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class PhasedHinge(Mechanism[R]):
     """Learn a halfspace in phases of one pass each, with Gaussian noise after every phase.
 
@@ -327,8 +320,7 @@ class PhasedHinge(Mechanism[R]):
             mean = one.run(start, rows, places)
             sides = 2 if self.relation.symmetric else 1
             noise = one.moves(steps=steps, width=rows.shape[1], sides=sides) / self.mu
-            grain = default_granularity(noise)
-            states = in_data_units(gaussian_rounded(mean, noise, grain, rng), grain)
+            states = with_noise(gaussian_rounded, mean, noise, rng)
         weights = projected(states, float(one.radius)) / float(self.norm)
         return learned(np.zeros(count, dtype=np.bool_), np.full(count, len(sizes)), weights)
 
@@ -342,11 +334,8 @@ class PhasedHinge(Mechanism[R]):
         return np.asarray(keys.argsort(axis=1, kind="stable")[:, :steps])
 
     def _pass(self, size: int, phase: int) -> SmoothedPass:
-        """Run one phase for w norm and rows / norm, whose product is that of w and rows.
-
-        The ball has twice the radius of the reference; smoothness and rate are those of the paper:
-        rate <= 2/smoothness at once, as it is a quarter of 1/smoothness in the first phase.
-        """
+        """Run one phase for w norm and rows / norm, in a ball of twice the reference's radius."""
+        # Rate <= 2/smoothness at once, as it is a quarter of 1/smoothness in the first phase.
         ball = 2 * self.radius * self.norm
         slope, root = float(1 / self.margin), math.sqrt(size)
         return SmoothedPass(

@@ -26,7 +26,6 @@ from dpproof.mechanisms.learning.grid import (
 )
 from dpproof.mechanisms.learning.records import SEVERAL_CLASSES, GridRecords, Matrix, class_numbers
 from dpproof.mechanisms.learning.stops import Stop
-from dpproof.mechanisms.parameters import named
 
 MarginNorm: TypeAlias = Literal["l2", "linf"]
 """The norm in which a record has to be far from the border: Euclidean, or largest coordinate."""
@@ -35,7 +34,7 @@ MarginNorm: TypeAlias = Literal["l2", "linf"]
 _UNREACHABLE = 2
 
 
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class Perceptron(bounded_updates.StepLearner[R], ABC):
     """A learner that adds up margin mistakes with Gaussian noise, a fixed number of times."""
 
@@ -70,7 +69,7 @@ class Perceptron(bounded_updates.StepLearner[R], ABC):
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class BatchPerceptron(Perceptron[R]):
     """Learn a halfspace: add up the margin mistakes of a sample, with Gaussian noise, T times.
 
@@ -132,7 +131,7 @@ class BatchPerceptron(Perceptron[R]):
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class KeslerPerceptron(Perceptron[R]):
     """Learn one weight vector per class: a mistake pulls its class and pushes one rival.
 
@@ -196,10 +195,8 @@ class _Mistakes(bounded_updates.Contributions):
         return (self.classes, self.grid.vectors.shape[1])
 
     def at(self, states: Vectors) -> bounded_updates.Adding:
-        """Return what adds up the mistakes: scores are exact integers, one product for all.
-
-        From there on every operation acts on one record's numbers alone and rounds correctly.
-        """
+        """Return what adds up the mistakes: scores are exact integers, one product for all."""
+        # From there on every operation acts on one record's numbers alone and rounds correctly.
         runs = len(states)
         stacked = unit_rows(states.reshape(runs, -1), STATE_BITS)
         between = _distances(stacked.reshape(runs, self.classes, -1), self.order)
@@ -239,7 +236,7 @@ def _distances(directions: Vectors, order: int) -> Vectors:
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class MeanHalfspace(bounded_updates.SumLearner[R]):
     """Learn a halfspace from the noisy sum of y x over all records, released once.
 

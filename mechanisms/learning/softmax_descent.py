@@ -23,7 +23,6 @@ from dpproof.mechanisms.learning.records import (
     class_numbers,
     is_sparse,
 )
-from dpproof.mechanisms.parameters import named
 
 # Soundness: rows are integers of norm at most 2^16, coefficients at most 2^12 in size, so that a
 # sum of 2^25 of their products stays below 2^53, exact in binary64 in any order.
@@ -39,7 +38,7 @@ _SERIES: Final = [math.log(2) ** k / math.factorial(k) for k in range(9)]
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class SoftmaxDescent(bounded_updates.StepLearner[R]):
     """Learn multinomial logistic regression by noisy gradient steps, all classes in one chain.
 
@@ -116,10 +115,8 @@ class _Gradients(bounded_updates.Contributions):
         return (self.classes, self.grid.vectors.shape[1])
 
     def at(self, states: Vectors) -> bounded_updates.Adding:
-        """Return what adds up gradients; scores of rows cut to norm 2^16 are exact integers.
-
-        From there on every operation acts on one record's numbers alone and rounds correctly.
-        """
+        """Return what adds up gradients; scores of rows cut to norm 2^16 are exact integers."""
+        # From there on every operation acts on one record's numbers alone and rounds correctly.
         runs = len(states)
         flat = states.reshape(runs, -1)
         directions = unit_rows(flat, STATE_BITS).reshape(runs * self.classes, -1).T

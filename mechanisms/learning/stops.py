@@ -10,7 +10,7 @@ import functools
 from abc import ABC
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, final
+from typing import final
 
 import numpy as np
 from attrs import field, frozen
@@ -24,12 +24,9 @@ from dpproof.mechanisms import parameters
 from dpproof.mechanisms.combinators.composed import compose
 from dpproof.mechanisms.learning.grid import Integers, Vectors
 from dpproof.mechanisms.mechanism import Mechanism
-from dpproof.mechanisms.noise.broadcast import on_grid
 from dpproof.mechanisms.noise.gaussian import Gaussian
 from dpproof.mechanisms.noise.laplace import Laplace
-from dpproof.mechanisms.parameters import named
-from dpproof.mechanisms.samplers import default_granularity, gaussian_rounded, laplace_rounded
-from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.samplers import Rng, gaussian_rounded, laplace_rounded, with_noise
 from dpproof.mechanisms.samplers.rounded import NoisyReals, exceeding
 from dpproof.mechanisms.selection.above_threshold import AboveThreshold
 from dpproof.mechanisms.selection.exponential import ExponentialMechanism
@@ -73,7 +70,7 @@ class Stop(Readable, ABC):  # a rule overrides what it needs
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class LaplaceStop(Stop):
     """Stop when the number of sampled mistakes, with Laplace noise, is below a constant.
 
@@ -99,11 +96,11 @@ class LaplaceStop(Stop):
 
     def now(self, sums: Vectors, counts: Integers, sigma: float, rng: Rng) -> NDArray[np.bool_]:
         """Compare the noisy counts with the constant."""
-        return _noisy(laplace_rounded, counts, self.scale, rng) < float(self.below)
+        return with_noise(laplace_rounded, counts, self.scale, rng) < float(self.below)
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class GaussianStop(Stop):
     """Stop when the number of sampled mistakes, with Gaussian noise, is below a constant.
 
@@ -136,16 +133,11 @@ class GaussianStop(Stop):
 
     def now(self, sums: Vectors, counts: Integers, sigma: float, rng: Rng) -> NDArray[np.bool_]:
         """Compare the noisy counts with the constant."""
-        return _noisy(gaussian_rounded, counts, self.sigma, rng) < float(self.below)
-
-
-def _noisy(rounded: Callable[..., Any], counts: Integers, scale: Fraction, rng: Rng) -> Vectors:
-    grain = default_granularity(scale)
-    return on_grid(rounded(counts.astype(np.float64), scale, grain, rng), grain)
+        return with_noise(gaussian_rounded, counts, self.sigma, rng) < float(self.below)
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class NormStop(Stop):
     """Stop when the noisy sum is short: its squared norm, less that of the noise, is below below^2.
 
@@ -170,7 +162,7 @@ class NormStop(Stop):
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class ChooseIterate(Stop):
     """Make all steps, then pick the state with few mistakes on all records.
 
@@ -207,7 +199,7 @@ class ChooseIterate(Stop):
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class SparseVectorStop(Stop):
     """Stop at the first state whose noisy number of mistakes is below a noisy constant.
 

@@ -17,11 +17,10 @@ from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.relation import R
 from dpproof.accountant.side_conditions import CATEGORIES, OUTPUT_ALONE, RANDOM_BITS
 from dpproof.mechanisms import parameters
-from dpproof.mechanisms.mechanism import QueryMechanism
-from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.mechanism import Outputs, QueryMechanism
 from dpproof.mechanisms.queries import whole_values
+from dpproof.mechanisms.samplers import Rng
 from dpproof.mechanisms.samplers.discrete import from_law
-from dpproof.mechanisms.samplers.rng import Rng
 
 Table: TypeAlias = tuple[tuple[Fraction, ...], ...]
 Neighbours: TypeAlias = tuple[tuple[int, int], ...]

@@ -17,11 +17,10 @@ from dpproof.accountant.pairs.product import Factor, Product
 from dpproof.accountant.relation import R
 from dpproof.accountant.side_conditions import FEW_CELLS
 from dpproof.mechanisms import parameters
-from dpproof.mechanisms.mechanism import QueryMechanism
+from dpproof.mechanisms.mechanism import Outputs, QueryMechanism
 from dpproof.mechanisms.noise.gaussian import DiscreteGaussian
 from dpproof.mechanisms.noise.laplace import DiscreteLaplace
-from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.samplers import Rng
 
 Noise: TypeAlias = Literal["gaussian", "laplace"]
 

@@ -21,16 +21,23 @@ from dpproof.accountant.pairs.product import Factor, Product
 from dpproof.accountant.relation import R
 from dpproof.accountant.side_conditions import SENSITIVITY
 from dpproof.mechanisms import parameters
-from dpproof.mechanisms.mechanism import NoiseMechanism
-from dpproof.mechanisms.noise.broadcast import add_whole, on_grid, repeated_values
+from dpproof.mechanisms.mechanism import NoiseMechanism, Outputs
 from dpproof.mechanisms.noise.finite_mechanism import MECHANISM_FINITE, attained_by
-from dpproof.mechanisms.outputs import Outputs
 from dpproof.mechanisms.queries import one_integer, real_values, whole_values
-from dpproof.mechanisms.samplers import default_granularity, discrete_laplace, laplace_rounded
+from dpproof.mechanisms.samplers import (
+    Rng,
+    add_whole,
+    bernoulli,
+    default_granularity,
+    discrete_laplace,
+    laplace_rounded,
+    repeated_values,
+    uniform_below,
+    with_noise,
+)
 from dpproof.mechanisms.samplers.discrete import from_law
 from dpproof.mechanisms.samplers.enclosure import exp_minus
-from dpproof.mechanisms.samplers.rng import Rng
-from dpproof.mechanisms.samplers.uniform import bernoulli, geometric_ratio, uniform_below
+from dpproof.mechanisms.samplers.uniform import geometric_ratio
 
 MECHANISM_LAPLACE: Final = Theorem(
     rule="mechanism/laplace",
@@ -118,7 +125,7 @@ class Laplace(NoiseMechanism[R]):
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
         """Draw the value plus noise, rounded to the grid: float64, shape (datasets, count, ...)."""
         values = repeated_values(real_values(self.query, datasets), count)
-        return on_grid(laplace_rounded(values, self.scale, self.granularity, rng), self.granularity)
+        return with_noise(laplace_rounded, values, self.scale, rng, self.granularity)
 
 
 MECHANISM_DISCRETE_LAPLACE: Final = Theorem(

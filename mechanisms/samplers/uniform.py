@@ -192,10 +192,8 @@ def bernoulli_exp(gamma: arguments.Number, size: int, rng: Rng) -> Coins:
 
 
 def bernoulli_exp_ratios(numerators: ArrayLike, denominator: int, rng: Rng) -> Coins:
-    """Toss one coin for each numerator n, True with probability exactly e^-(n / denominator).
-
-    Proof: as of ``bernoulli_exp_near``; binary64 only brackets the ratio of integers.
-    """
+    """Toss one coin for each numerator n, True with probability exactly e^-(n / denominator)."""
+    # As in ``bernoulli_exp_near``; binary64 only brackets the ratio of integers.
     below = arguments.whole(denominator=denominator)
     tops = np.asarray(numerators)
     whole = tops.dtype.kind in "iu" or all(isinstance(n, int) for n in tops.flat)

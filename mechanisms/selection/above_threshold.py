@@ -22,10 +22,8 @@ from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.relation import R
 from dpproof.accountant.side_conditions import MONOTONE, RISING
 from dpproof.mechanisms import parameters
-from dpproof.mechanisms.noise.broadcast import on_grid
-from dpproof.mechanisms.outputs import Outputs, join
-from dpproof.mechanisms.samplers import default_granularity
-from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.mechanism import Outputs, join
+from dpproof.mechanisms.samplers import Rng, as_floats, default_granularity
 from dpproof.mechanisms.samplers.rounded import NoisyReals, exceeding, rounded_gaps
 from dpproof.mechanisms.selection import exponential
 
@@ -161,7 +159,7 @@ class AboveThreshold(FirstAbove[R]):
             starts = len(row) * np.arange(size).reshape(-1, *[1] * (places.ndim - 1))
             gaps, there = np.zeros(places.shape), places >= 0
             steps = rounded_gaps(values, bar, (places + starts)[there], len(row), self.granularity)
-            gaps[there] = on_grid(steps, self.granularity)
+            gaps[there] = as_floats(steps, self.granularity)
             return join([places, gaps], axes=1)
 
         return exponential.in_parts(exponential.read_scores(self.query, datasets), count, some)

@@ -23,13 +23,11 @@ from dpproof.accountant.relation import R
 from dpproof.accountant.side_conditions import MONOTONE, SAME_CANDIDATES
 from dpproof.accountant.theorems.composition import post_process, self_compose
 from dpproof.mechanisms import parameters
-from dpproof.mechanisms.mechanism import Mechanism, NoiseMechanism, QueryMechanism
-from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.mechanism import Mechanism, NoiseMechanism, Outputs, QueryMechanism
 from dpproof.mechanisms.parameters import Field
 from dpproof.mechanisms.queries import Query, real_column, real_values
-from dpproof.mechanisms.samplers import categorical_exp
+from dpproof.mechanisms.samplers import Rng, categorical_exp
 from dpproof.mechanisms.samplers.arrays import scale as noise_scale
-from dpproof.mechanisms.samplers.rng import Rng
 from dpproof.mechanisms.samplers.rounded import NoisyReals, largest_of_rows
 
 _AT_ONCE: Final = 1 << 18  # Noisy numbers in memory at a time.

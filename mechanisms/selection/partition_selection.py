@@ -22,13 +22,12 @@ from dpproof.accountant.pairs.product import Factor, Product
 from dpproof.accountant.relation import R
 from dpproof.accountant.side_conditions import FEW_CELLS
 from dpproof.mechanisms import parameters
-from dpproof.mechanisms.mechanism import QueryMechanism
+from dpproof.mechanisms.mechanism import Outputs, QueryMechanism
 from dpproof.mechanisms.noise.histogram import Histogram, Noise
-from dpproof.mechanisms.outputs import Outputs
 from dpproof.mechanisms.queries import Query, whole_values
+from dpproof.mechanisms.samplers import Rng, uniform_below
 from dpproof.mechanisms.samplers.enclosure import exp_minus, normal_two_tails
-from dpproof.mechanisms.samplers.rng import Rng
-from dpproof.mechanisms.samplers.uniform import largest, uniform_below
+from dpproof.mechanisms.samplers.uniform import largest
 
 _WORD: Final = 64  # The probabilities have so many bits beyond the first of delta, or more.
 _LONGEST: Final = 2_000

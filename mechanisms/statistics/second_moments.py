@@ -26,13 +26,16 @@ from dpproof.mechanisms.learning.grid import (
     clipped_rows,
 )
 from dpproof.mechanisms.learning.records import MOST_CLASSES, GridRecords, is_sparse
-from dpproof.mechanisms.mechanism import Mechanism
-from dpproof.mechanisms.noise.broadcast import on_grid, repeated_values
+from dpproof.mechanisms.mechanism import Mechanism, Outputs
 from dpproof.mechanisms.noise.gaussian import Gaussian
-from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.samplers import default_granularity, gaussian_rounded
+from dpproof.mechanisms.samplers import (
+    Rng,
+    as_floats,
+    default_granularity,
+    gaussian_rounded,
+    repeated_values,
+)
 from dpproof.mechanisms.samplers.arrays import scale as noise_scale
-from dpproof.mechanisms.samplers.rng import Rng
 from dpproof.mechanisms.statistics.bounded_mean import rows_on_grid
 
 # Soundness: halves of 12 bits have products below 2^24, of which 2^29 add up to at most 2^53.
@@ -155,7 +158,7 @@ def _with_noise(
     """Return whole 2^4 + rest with noise, rounded to a grid of which 2^4 is a multiple."""
     grain = min(default_granularity(sigma), Fraction(2**_WHOLE_BITS))
     steps = gaussian_rounded(rest, sigma, grain, rng)
-    return on_grid(steps + whole.astype(np.object_) * int(2**_WHOLE_BITS / grain), grain)
+    return as_floats(steps + whole.astype(np.object_) * int(2**_WHOLE_BITS / grain), grain)
 
 
 Centres: TypeAlias = tuple[tuple[float, ...], ...]

@@ -53,7 +53,6 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "certificates",
     ),
     "mechanisms": (
-        "outputs",
         "samplers",
         "batches",
         "blocks",

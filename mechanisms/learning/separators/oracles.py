@@ -168,10 +168,7 @@ class Oracle(Readable, ABC):
     @property
     @abstractmethod
     def tolerance(self) -> Fraction | None:
-        """Return by how many losses the candidate found may miss the minimum, for every dataset.
-
-        None says that it is a minimum, and among equals the first in the order of levels.
-        """
+        """Bound by how many losses a candidate misses the minimum; None is the first minimum."""
 
     @abstractmethod
     def accepts(self, space: Space, loss: Loss) -> None:
@@ -400,12 +397,9 @@ class _Program:
 
 
 def _constraints(space: Space, weights: Integers, gains: Integers) -> list[Any]:
-    """Order the places of a coordinate, and tie each row's variable to its margin.
-
-    With the least and the largest margin a and b of a row and threshold T: a row that should
-    predict -1 has margin <= T - 1 + (b - T + 1) z, one that should predict +1 has
-    margin >= T - (T - a)(1 - z); z is pulled the other way by the objective.
-    """
+    """Order the places of a coordinate, and tie each row's variable z to its margin m."""
+    # With its ends a, b and threshold T: m <= T - 1 + (b - T + 1) z if the row should predict -1,
+    # m >= T - (T - a)(1 - z) if +1; the objective pulls z the other way.
     from scipy.optimize import LinearConstraint  # noqa: PLC0415 - its import takes long
 
     levels = np.array(space.levels)

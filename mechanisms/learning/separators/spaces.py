@@ -24,7 +24,6 @@ from dpproof.mechanisms import parameters
 from dpproof.mechanisms.learning.bounded_updates import signs
 from dpproof.mechanisms.learning.grid import Integers
 from dpproof.mechanisms.learning.records import as_records
-from dpproof.mechanisms.parameters import named
 
 # Coordinates and levels are few enough for every margin to be exact. Soundness depends on it.
 WIDEST: Final = 2**12
@@ -50,10 +49,7 @@ class Space(Withholding, Readable, ABC):
 
     @property
     def coordinates(self) -> int:
-        """Return the number of coordinates of a candidate, and of features of a record.
-
-        Every space declares it first, by the word for what its coordinates are.
-        """
+        """Return the number of coordinates of a candidate, and of features of a record."""
         kind: Any = type(self)
         return int(getattr(self, attrs.fields(kind)[0].name))
 
@@ -99,7 +95,7 @@ class Space(Withholding, Readable, ABC):
 
 
 @final
-@frozen(repr=False, field_transformer=named)
+@frozen(repr=False, field_transformer=parameters.named)
 class Cube(Space):
     """Halfspaces with weights -1 and +1: predict +1 if <w, x> >= 1.
 
@@ -116,7 +112,7 @@ class Cube(Space):
 
 
 @final
-@frozen(repr=False, field_transformer=named)
+@frozen(repr=False, field_transformer=parameters.named)
 class Grid(Space):
     """Halfspaces with integer weights from -bound to bound: predict +1 if <w, x> >= 1.
 
@@ -140,7 +136,7 @@ class Grid(Space):
 
 
 @final
-@frozen(repr=False, field_transformer=named)
+@frozen(repr=False, field_transformer=parameters.named)
 class Conjunctions(Space):
     """Conjunctions of binary features: predict +1 if every chosen feature is 1.
 
@@ -162,7 +158,7 @@ class Conjunctions(Space):
 
 
 @final
-@frozen(repr=False, field_transformer=named)
+@frozen(repr=False, field_transformer=parameters.named)
 class Parities(Space):
     """Parities of binary features: predict +1 if the sum of the chosen features is odd.
 
@@ -188,7 +184,7 @@ class Parities(Space):
 
 
 @final
-@frozen(repr=False, field_transformer=named)
+@frozen(repr=False, field_transformer=parameters.named)
 class Subsets(Space):
     """Disjunctions of exactly k binary features: predict +1 if a chosen feature is 1.
 

@@ -22,8 +22,15 @@ from dpproof.accountant.arguments import Number
 from dpproof.accountant.form import DataError, Form, withholding
 from dpproof.auditing.bounds.curves import Guesses, OneRunCurve, PrefixBand, RunBet
 from dpproof.auditing.bounds.event_bound import significance_of
-from dpproof.auditing.counts import Claim, Design, Floats, PrefixCounts, profile_points, quantile
-from dpproof.auditing.errors import ClaimRefuted
+from dpproof.auditing.counts import (
+    Claim,
+    ClaimRefuted,
+    Design,
+    Floats,
+    PrefixCounts,
+    profile_points,
+    quantile,
+)
 from dpproof.auditing.report import Outcome
 from dpproof.auditing.trials.encoding import identity
 from dpproof.auditing.trials.trials import Chunk, TrialStore, result_of

@@ -1,4 +1,4 @@
-"""Counts of events, limits of binomial tails, and the claims that both are compared with.
+"""Counts of events, limits of binomial tails, the claims to compare with, and the errors of audits.
 
 Assumed: scipy's incomplete beta function and its inverse are right to a relative 1e-9, of the
 smaller of the value and its complement's distance to an end; the tests compare with 50 digits.
@@ -19,8 +19,32 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpproof.accountant import ApproxDP, NotCertified, NotImplied, ParameterError, PureDP, arguments
+from dpproof.accountant.errors import (
+    MissingDependency as MissingDependency,  # noqa: PLC0414  # also a name of this package
+    PrivacyError,
+)
 from dpproof.accountant.guarantees.guarantee import Guarantee, in_words
 from dpproof.accountant.guarantees.rounding import floats_around
+
+
+class ClaimRefuted(PrivacyError, AssertionError):
+    """An audit refuted a claim, or showed a fact, that was asserted not to be; with its report."""
+
+
+class SamplesUsed(PrivacyError):
+    """Samples that were tested once are asked to be tested again."""
+
+
+class SamplerFailed(PrivacyError):
+    """A program or a server gave no outputs, or an executor gave those of another task."""
+
+
+class StoreRefused(PrivacyError):
+    """A file of trials belongs to another audit or is in use, or a file is no store."""
+
+
+class Unidentified(PrivacyError):
+    """Code or data that cannot be told from other code or data: a version has to be given."""
 
 
 @final

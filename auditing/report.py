@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpproof.accountant import AddRemove, Guarantee, LInf
-from dpproof.auditing.counts import Claim, Design, EventCounts, PrefixCounts
-from dpproof.auditing.errors import ClaimRefuted
+from dpproof.auditing.counts import Claim, ClaimRefuted, Design, EventCounts, PrefixCounts
 from dpproof.auditing.inspection.recorder import FactKind, Recorder
 from dpproof.auditing.trials.encoding import FeatureMap, Features, Pair, encode
 from dpproof.auditing.trials.sampler import Sampler, Training

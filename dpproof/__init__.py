@@ -120,8 +120,8 @@ if TYPE_CHECKING:
         parallel_compose as parallel_compose,
     )
     from dpproof.accountant.theorems.selection import select as select
-    from dpproof.auditing.audit import audit as audit
-    from dpproof.auditing.errors import ClaimRefuted as ClaimRefuted
+    from dpproof.auditing.audit import audit as audit, watch as watch
+    from dpproof.auditing.counts import ClaimRefuted as ClaimRefuted
     from dpproof.auditing.inspection.loader import inspect_loader as inspect_loader
     from dpproof.auditing.inspection.neighbours import (
         check_query as check_query,
@@ -131,7 +131,6 @@ if TYPE_CHECKING:
     from dpproof.auditing.planning.plan import samples_needed as samples_needed
     from dpproof.auditing.report import Outcome as Outcome
     from dpproof.auditing.trials.encoding import Pair as Pair
-    from dpproof.auditing.watch import watch as watch
     from dpproof.ledger.errors import (
         AlreadySpent as AlreadySpent,
         KeyConflict as KeyConflict,
@@ -176,7 +175,7 @@ if TYPE_CHECKING:
         BoundedSum as BoundedSum,
         NumericAnswers as NumericAnswers,
     )
-    from dpproof.pipeline.stated import Stated as Stated
+    from dpproof.pipeline.vocabulary import Stated as Stated
     from dpproof.proofs import Certificate as Certificate, check as check
     from dpproof.search import PricedSearch as PricedSearch, sample_runs as sample_runs
 

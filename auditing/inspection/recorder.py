@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpproof.accountant import ParameterError, Sensitivity, arguments
-from dpproof.auditing.errors import ClaimRefuted
+from dpproof.auditing.counts import ClaimRefuted
 from dpproof.auditing.inspection.tape import (
     Call,
     Distance,

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from dpproof.accountant import ParameterError, arguments
 from dpproof.accountant.form import DataError, withholding
-from dpproof.auditing.errors import Unidentified
+from dpproof.auditing.counts import Unidentified
 
 Features = NDArray[np.float64]
 Labels = NDArray[np.bool_]

@@ -35,7 +35,7 @@ from attrs import field, frozen
 
 from dpproof.accountant import ParameterError, arguments
 from dpproof.accountant.form import DataError, Form, origin
-from dpproof.auditing.errors import SamplerFailed
+from dpproof.auditing.counts import SamplerFailed
 from dpproof.auditing.trials.encoding import Features, Labels, encode
 
 

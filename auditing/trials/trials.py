@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 
 from dpproof.accountant import ParameterError, arguments
 from dpproof.accountant.form import withholding
-from dpproof.auditing.counts import Floats, PrefixCounts
-from dpproof.auditing.errors import SamplerFailed, SamplesUsed, StoreRefused
+from dpproof.auditing.counts import Floats, PrefixCounts, SamplerFailed, SamplesUsed, StoreRefused
 from dpproof.auditing.trials.encoding import FeatureMap, Features, Labels, Pair, encode
 from dpproof.auditing.trials.sampler import Sampler, Training
 

@@ -12,8 +12,7 @@ from typing import Any, ClassVar, Final, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.auditing.counts import Floats
-from dpproof.auditing.errors import MissingDependency
+from dpproof.auditing.counts import Floats, MissingDependency
 from dpproof.auditing.trials.sampler import Training
 from dpproof.auditing.witnesses.witness import Score, SmoothOdds, Witness, log_odds
 

@@ -28,7 +28,7 @@ from dpproof.interop.to_event import exported
 from dpproof.pipeline import parse
 from dpproof.pipeline.kinds.kind import Kind
 from dpproof.pipeline.pipeline import Pipeline, Release, Stage
-from dpproof.pipeline.stated import Stated
+from dpproof.pipeline.vocabulary import Stated
 from dpproof.time_limit import ROUGH, known_in
 
 KNOWN = (

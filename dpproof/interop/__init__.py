@@ -21,8 +21,8 @@ if TYPE_CHECKING:
         Event as Event,
         event_from_json as event_from_json,
         event_to_json as event_to_json,
+        from_dp_event as from_dp_event,
     )
-    from dpproof.interop.from_event import from_dp_event as from_dp_event
     from dpproof.interop.histories import (
         from_diffprivlib as from_diffprivlib,
         from_opacus_history as from_opacus_history,

@@ -12,7 +12,7 @@ from typing import Any, Final, final
 from dpproof.accountant import AddRemove, Guarantee, PureDP, Relation, ReplaceOne, ZeroOut
 from dpproof.accountant.errors import MissingDependency, ParameterError, PrivacyError
 from dpproof.errors import InputError
-from dpproof.interop.from_event import from_dp_event
+from dpproof.interop.event import from_dp_event
 from dpproof.interop.histories import from_opacus_history
 
 try:

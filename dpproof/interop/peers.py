@@ -13,8 +13,7 @@ from typing import Any, Final, final
 from dpproof.accountant import AddRemove, Bound, Guarantee, PrivacyError, Relation
 from dpproof.accountant.arithmetic.crossing import bisect
 from dpproof.errors import InputError
-from dpproof.interop.event import Event
-from dpproof.interop.from_event import from_dp_event
+from dpproof.interop.event import Event, from_dp_event
 from dpproof.interop.to_event import built
 from dpproof.time_limit import NotInTime, curves, in_time, known_in, shares
 

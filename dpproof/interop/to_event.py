@@ -24,8 +24,7 @@ from dpproof.accountant.pairs.laplace import (
 from dpproof.accountant.run_counts.law import LAW_ERROR
 from dpproof.accountant.sampling import OneStepScheme
 from dpproof.errors import InputError
-from dpproof.interop.event import Event
-from dpproof.interop.from_event import MOST_SHIFTS, RATE_ROOM
+from dpproof.interop.event import MOST_SHIFTS, RATE_ROOM, Event
 from dpproof.mechanisms.selection.exponential import MECHANISM_PERMUTE_AND_FLIP
 
 _SUMS: Final = ("subsample/gaussian-sum", "subsample/counted-sum", "allocate/cyclic-poisson")

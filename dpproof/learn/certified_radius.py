@@ -15,9 +15,9 @@ from dpproof import mechanisms
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.form import withholding
 from dpproof.learn.linear_classifier import class_numbers
-from dpproof.learn.reading import matrix
-from dpproof.mechanisms.learning.grid import Integers, Vectors, displacement
+from dpproof.learn.private_estimator import matrix
 from dpproof.mechanisms.learning.maps.scattering_features import filters_of
+from dpproof.mechanisms.learning.records import Integers, Vectors, displacement
 
 Matrix = NDArray[np.float64]
 

@@ -26,14 +26,24 @@ from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.rounding import sqrt_up
 from dpproof.accountant.relation import Relation
 from dpproof.accountant.sensitivity import L2Contribution
-from dpproof.learn.private_estimator import PrivateEstimator
-from dpproof.learn.reading import read_labels, read_rows, read_targets, scored
+from dpproof.learn.private_estimator import (
+    PrivateEstimator,
+    read_labels,
+    read_rows,
+    read_targets,
+    scored,
+)
 from dpproof.mechanisms.learning.covers import Cover
-from dpproof.mechanisms.learning.grid import RECORD_BITS, unit_rows
 from dpproof.mechanisms.learning.logistic_objective import free_regulariser
 from dpproof.mechanisms.learning.maps.feature_map import LinearMap
 from dpproof.mechanisms.learning.perceptron import MarginNorm
-from dpproof.mechanisms.learning.records import Matrix, dense_blocks, with_column
+from dpproof.mechanisms.learning.records import (
+    RECORD_BITS,
+    Matrix,
+    dense_blocks,
+    unit_rows,
+    with_column,
+)
 from dpproof.mechanisms.parameters import scale
 from dpproof.mechanisms.samplers import as_rng
 

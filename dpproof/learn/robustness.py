@@ -21,7 +21,7 @@ from dpproof.learn.certified_radius import (
     slack,
 )
 from dpproof.mechanisms import FourierFeatures, ScatteringFeatures
-from dpproof.mechanisms.learning.grid import Integers, Vectors
+from dpproof.mechanisms.learning.records import Integers, Vectors
 
 # Heuristic: all steps together may cross the ball of the attack this many times.
 _CROSSINGS: Final = 2.5

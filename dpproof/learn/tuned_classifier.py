@@ -44,8 +44,8 @@ from dpproof.learn.private_estimator import (
     paid,
     refuse_search,
     said_public,
+    scored,
 )
-from dpproof.learn.reading import scored
 from dpproof.proofs.certificate import Certificate
 
 Tunable: TypeAlias = PerceptronClassifier | MarginClassifier | LogisticRegression

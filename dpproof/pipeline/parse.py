@@ -37,8 +37,7 @@ from dpproof.pipeline.section import (
     listed,
     quoted,
 )
-from dpproof.pipeline.stated import selection
-from dpproof.pipeline.vocabulary import KINDS
+from dpproof.pipeline.vocabulary import KINDS, selection
 
 STAGE_KEYS = ("name", "sampling", "count", "epochs", "select")
 DEEPEST = 8

@@ -22,7 +22,7 @@ from typing import Any, Final, final
 from dpproof.accountant import AddRemove, Bound, Guarantee, PrivacyError, ReplaceOne
 from dpproof.errors import InputError
 from dpproof.files import content, save
-from dpproof.interop.from_event import from_dp_event
+from dpproof.interop.event import from_dp_event
 from dpproof.proofs import Certificate
 
 # Values in the order in which a reader likes them: a reproducer moves towards the first.

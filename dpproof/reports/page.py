@@ -25,10 +25,10 @@ from dpproof.accountant.errors import MissingDependency
 from dpproof.commands.budget import EPSILON
 from dpproof.errors import InputError
 from dpproof.files import save
-from dpproof.ledger import names
+from dpproof.ledger import chain
 from dpproof.ledger.status import BudgetStatus, Logged, Status
 from dpproof.pipeline.pipeline import Pipeline
-from dpproof.reports import registry, words
+from dpproof.reports import facts, words
 from dpproof.reports.facts import Facts, collect
 from dpproof.rounding import above, below, exactly, percent_above
 from dpproof.streams import progress
@@ -334,17 +334,17 @@ def write(
     if printed is not None:
         browser()
     if record is not None:
-        registry.require(pipeline.about)
+        facts.require(pipeline.about)
     with progress(len(pipeline.stages) + 4) as step:
-        facts = collect(pipeline, step, seconds)
-    page = rendered(facts, left)
+        found = collect(pipeline, step, seconds)
+    page = rendered(found, left)
     if out is not None:
         save(out, page)
     if printed is not None:
         print_page(page, printed)
     if record is not None:
-        save(record, registry.text(registry.record(facts)))
-    return facts.budget.within_budget
+        save(record, facts.text(facts.record(found)))
+    return found.budget.within_budget
 
 
 LEDGER: Final = Path(__file__).with_name("ledger.html.jinja")
@@ -376,7 +376,7 @@ def ledger_page(place: str, status: Status, entries: Sequence[Logged]) -> str:
 def _budget(one: BudgetStatus, entries: Sequence[Logged]) -> dict[str, Any]:
     """Return what the page says of a budget."""
     about = ", ".join(name for name in (one.dataset, one.principal) if name) or "everything"
-    mine = names.name((one.dataset, one.principal))
+    mine = chain.name((one.dataset, one.principal))
     left = below(100 * one.remaining, 4)
     start = datetime.fromisoformat(entries[0].time)
     points = [

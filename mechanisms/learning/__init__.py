@@ -15,7 +15,6 @@ if TYPE_CHECKING:
         Aggregated as Aggregated,
         aggregated as aggregated,
     )
-    from dpproof.mechanisms.learning.class_means import ClassMeans as ClassMeans
     from dpproof.mechanisms.learning.covers import (
         Cover as Cover,
         CoverUnion as CoverUnion,
@@ -23,6 +22,11 @@ if TYPE_CHECKING:
         FiniteCover as FiniteCover,
         Polygon as Polygon,
         RandomDirections as RandomDirections,
+    )
+    from dpproof.mechanisms.learning.descent import (
+        MarginDescent as MarginDescent,
+        PhasedHinge as PhasedHinge,
+        SoftmaxDescent as SoftmaxDescent,
     )
     from dpproof.mechanisms.learning.exponential_halfspaces import (
         ExponentialHalfspaces as ExponentialHalfspaces,
@@ -43,12 +47,9 @@ if TYPE_CHECKING:
     from dpproof.mechanisms.learning.maps.scattering_features import (
         ScatteringFeatures as ScatteringFeatures,
     )
-    from dpproof.mechanisms.learning.margin_descent import (
-        MarginDescent as MarginDescent,
-        PhasedHinge as PhasedHinge,
-    )
     from dpproof.mechanisms.learning.perceptron import (
         BatchPerceptron as BatchPerceptron,
+        ClassMeans as ClassMeans,
         KeslerPerceptron as KeslerPerceptron,
         MeanHalfspace as MeanHalfspace,
     )
@@ -87,7 +88,6 @@ if TYPE_CHECKING:
         Subsets as Subsets,
         ZeroOne as ZeroOne,
     )
-    from dpproof.mechanisms.learning.softmax_descent import SoftmaxDescent as SoftmaxDescent
     from dpproof.mechanisms.learning.stops import (
         ChooseIterate as ChooseIterate,
         GaussianStop as GaussianStop,

@@ -28,23 +28,21 @@ from dpproof.accountant.relation import R, Relation, ReplaceOne
 from dpproof.accountant.sampling import Poisson, WithoutReplacement
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.blocks import BlockError, Blocks, added
-from dpproof.mechanisms.learning.grid import (
+from dpproof.mechanisms.learning.maps.feature_map import LinearMap
+from dpproof.mechanisms.learning.records import (
     PRODUCT_BITS,
     RECORD_BITS,
     STATE_BITS,
-    Integers,
-    Vectors,
-    row_width,
-    unit_rows,
-)
-from dpproof.mechanisms.learning.maps.feature_map import LinearMap
-from dpproof.mechanisms.learning.records import (
     GridRecords,
+    Integers,
     Matrix,
+    Vectors,
     as_records,
     empty,
     is_sparse,
     on_grid,
+    row_width,
+    unit_rows,
 )
 from dpproof.mechanisms.learning.stops import ChooseIterate, Stop
 from dpproof.mechanisms.mechanism import Mechanism, Outputs, record

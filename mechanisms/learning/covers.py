@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike
 from dpproof.accountant import ParameterError, arguments as check
 from dpproof.accountant.readable import Readable
 from dpproof.mechanisms import parameters
-from dpproof.mechanisms.learning.grid import STATE_BITS, Vectors, unit_rows
 from dpproof.mechanisms.learning.maps import feature_map
+from dpproof.mechanisms.learning.records import STATE_BITS, Vectors, unit_rows
 from dpproof.mechanisms.samplers.rng import ReplayRng
 
 MOST_CANDIDATES: Final = 10**8

@@ -25,9 +25,8 @@ from dpproof.accountant.relation import R
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.learning.bounded_updates import signed, signs
 from dpproof.mechanisms.learning.covers import Cover, CoverUnion, FiniteCover
-from dpproof.mechanisms.learning.grid import PRODUCT_BITS, Integers, Vectors
 from dpproof.mechanisms.learning.maps.feature_map import FeatureMap, LinearMap, map_or_none
-from dpproof.mechanisms.learning.records import on_grid
+from dpproof.mechanisms.learning.records import PRODUCT_BITS, Integers, Vectors, on_grid
 from dpproof.mechanisms.mechanism import Mechanism, Outputs, record
 from dpproof.mechanisms.samplers import Rng, categorical_exp, uniform_below
 from dpproof.mechanisms.selection.exponential import ExponentialMechanism

@@ -22,7 +22,7 @@ from dpproof.accountant.readable import Readable
 from dpproof.accountant.relation import AddRemove, R
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.combinators.composed import compose
-from dpproof.mechanisms.learning.grid import Integers, Vectors
+from dpproof.mechanisms.learning.records import Integers, Vectors
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.mechanisms.noise.gaussian import Gaussian
 from dpproof.mechanisms.noise.laplace import Laplace

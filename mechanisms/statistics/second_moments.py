@@ -16,16 +16,18 @@ from dpproof.accountant.guarantees.rounding import sqrt_up
 from dpproof.accountant.relation import R
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.blocks import Blocks
-from dpproof.mechanisms.learning.class_means import ClassMeans, members
-from dpproof.mechanisms.learning.grid import (
+from dpproof.mechanisms.learning.perceptron import ClassMeans, members
+from dpproof.mechanisms.learning.records import (
+    MOST_CLASSES,
     PRODUCT_BITS,
     RECORD_BITS,
     STATE_BITS,
     WIDEST,
+    GridRecords,
     Vectors,
     clipped_rows,
+    is_sparse,
 )
-from dpproof.mechanisms.learning.records import MOST_CLASSES, GridRecords, is_sparse
 from dpproof.mechanisms.mechanism import Mechanism, Outputs
 from dpproof.mechanisms.noise.gaussian import Gaussian
 from dpproof.mechanisms.samplers import (

@@ -19,16 +19,18 @@ from dpproof.accountant.guarantees.rounding import sqrt_up
 from dpproof.accountant.readable import Readable
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.blocks import Blocks
-from dpproof.mechanisms.learning.grid import (
+from dpproof.mechanisms.learning.records import (
     RECORD_BITS,
     STATE_BITS,
     WIDEST,
+    Records,
     Vectors,
+    as_records,
+    dense_blocks,
     displacement,
     grid_rows,
     unit_rows,
 )
-from dpproof.mechanisms.learning.records import Records, as_records, dense_blocks
 from dpproof.mechanisms.samplers.rng import ReplayRng
 
 N = TypeVar("N", bound=Guarantee)  # type: ignore[type-arg]  # of any relation

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from dpproof.accountant.errors import ParameterError
 from dpproof.mechanisms import parameters
-from dpproof.mechanisms.learning.grid import RECORD_BITS, Vectors, grid_rows
 from dpproof.mechanisms.learning.maps.feature_map import FeatureMap, checked_width
+from dpproof.mechanisms.learning.records import RECORD_BITS, Vectors, grid_rows
 
 # Heuristic: the wavelets of Andreux et al., "Kymatio", JMLR 21 (2020): width and frequency of the
 # finest one, and the shape of its envelope, 4 / angles times as wide along its waves as across.

@@ -21,7 +21,7 @@ from dpproof.accountant.guarantees.rounding import short_up, show, sqrt_up
 from dpproof.accountant.relation import R
 from dpproof.accountant.side_conditions import AVERAGED_CHOICES, LIFTED_CHOICE, RANDOM_BITS
 from dpproof.mechanisms import parameters
-from dpproof.mechanisms.learning.grid import Integers
+from dpproof.mechanisms.learning.records import Integers
 from dpproof.mechanisms.learning.separators.oracles import EnumerationOracle, Oracle, Problem
 from dpproof.mechanisms.learning.separators.separator_perturbation import (
     OracleChoice,

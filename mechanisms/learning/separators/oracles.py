@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.readable import Readable
-from dpproof.mechanisms.learning.grid import Integers
+from dpproof.mechanisms.learning.records import Integers
 from dpproof.mechanisms.learning.separators.spaces import Loss, Patterns, Space, ZeroOne
 from dpproof.mechanisms.samplers.arrays import largest_size
 

@@ -23,7 +23,7 @@ from dpproof.accountant.readable import Readable
 from dpproof.accountant.relation import R, Relation, ReplaceLabel, ReplaceOne
 from dpproof.accountant.side_conditions import NEAR_MINIMUM, PERTURBED_CHOICE, RANDOM_BITS
 from dpproof.mechanisms import parameters, samplers
-from dpproof.mechanisms.learning.grid import Integers
+from dpproof.mechanisms.learning.records import Integers
 from dpproof.mechanisms.learning.separators import oracles
 from dpproof.mechanisms.learning.separators.spaces import Loss, Space, ZeroOne, patterns
 from dpproof.mechanisms.mechanism import Mechanism, Outputs, record

@@ -22,8 +22,7 @@ from dpproof.accountant.form import Withholding
 from dpproof.accountant.readable import Readable
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.learning.bounded_updates import signs
-from dpproof.mechanisms.learning.grid import Integers
-from dpproof.mechanisms.learning.records import as_records
+from dpproof.mechanisms.learning.records import Integers, as_records
 
 # Coordinates and levels are few enough for every margin to be exact. Soundness depends on it.
 WIDEST: Final = 2**12

@@ -22,6 +22,7 @@ from attrs import Factory, define, frozen
 from dpproof.accountant import ParameterError, arguments
 from dpproof.accountant.form import withholding
 from dpproof.accountant.progress import at_work
+from dpproof.auditing import report
 from dpproof.auditing.bounds.event_bound import significance_of
 from dpproof.auditing.counts import Claim, Floats, PrefixCounts
 from dpproof.auditing.evidence import (
@@ -52,38 +53,19 @@ from dpproof.auditing.planning.plan import (
     sharpened_curve,
     with_unusual,
 )
-from dpproof.auditing.report import (
-    REPLAYED,
-    Finding,
-    Outcome,
-    Overview,
-    Report,
-    recorded,
-    replayed,
-    sampling_rates,
-    symptoms,
-)
 from dpproof.auditing.trials.encoding import FeatureMap, Labels, Pair, identity
 from dpproof.auditing.trials.sampler import Sampler, Training, require_sampler
 from dpproof.auditing.trials.trials import Drawing, OutOfTime, Trials, TrialStore
-from dpproof.auditing.witnesses.standard import (
-    FloatGrid,
-    Histogram,
-    Independent,
-    LinearDiscriminant,
-    Summaries,
-    Thresholds,
-    meaning,
-)
+from dpproof.auditing.witnesses import standard
 from dpproof.auditing.witnesses.witness import BothSides, Question, Witness
 
 WITNESSES: tuple[Witness, ...] = (
-    Thresholds(),
-    Histogram(),
-    LinearDiscriminant(),
-    Independent(),
-    FloatGrid(),
-    Summaries(),
+    standard.Thresholds(),
+    standard.Histogram(),
+    standard.LinearDiscriminant(),
+    standard.Independent(),
+    standard.FloatGrid(),
+    standard.Summaries(),
 )
 
 _FIRST_LOOK, _FEW, _MOST_TRAINING, _LEAST_TRAINING = 0.1, 60, 100_000, 600
@@ -112,7 +94,7 @@ def audit(
     version: str | None = None,
     progress: Callable[[int, int], None] | None = None,
     report_interrupted: bool = False,
-) -> Report:
+) -> report.Report:
     """Draw outputs on two neighbouring datasets and test a claim about them.
 
     Statement: if the claim holds for the pair and the outputs are independent, the probability
@@ -190,10 +172,10 @@ def audit(
             run.end(INTERRUPTED)
     taken = time.monotonic() - started
     if run.violated and run.training is not None:
-        quick = 4 * REPLAYED * taken / trials.drawn < budget - taken
-        replay = replayed(sampler, run.pair, features, run.seed) if quick else ""
-        runs = recorded(sampler, run.pair, run.claim.guarantee, run.seed) if quick else []
-        run.seen = symptoms(run.training, run.claim, replay, runs)
+        quick = 4 * report.REPLAYED * taken / trials.drawn < budget - taken
+        replay = report.replayed(sampler, run.pair, features, run.seed) if quick else ""
+        runs = report.recorded(sampler, run.pair, run.claim.guarantee, run.seed) if quick else []
+        run.seen = report.symptoms(run.training, run.claim, replay, runs)
     return _report(run, trials.drawn, taken)
 
 
@@ -239,13 +221,13 @@ class _Run:
     witnesses: tuple[Witness, ...]
     pilot: float
     seed: int = -1  # known when the store is open
-    findings: list[Finding] = Factory(list)
+    findings: list[report.Finding] = Factory(list)
     notes: list[str] = Factory(list)
     detectable_epsilon: float = math.inf
     detectable_mu: float | None = None
     log_evidence: float = 0.0
     out_of_time: bool = False
-    overview: Overview | None = None
+    overview: report.Overview | None = None
     training: Training | None = None
     seen: tuple[str, ...] = ()
 
@@ -368,7 +350,7 @@ class _Test:
             run.findings.append(epsilon_finding(run.claim, plan, counted, share))
         for curve, counted in zip(self.curves, counts[len(self.plans) :], strict=False):
             run.findings.append(curve_finding(curve, counted, of_curve))
-        run.overview = Overview(str(self.overview.score), order(self.overview), counts[-2])
+        run.overview = report.Overview(str(self.overview.score), order(self.overview), counts[-2])
 
     def judge(self, run: _Run, counts: Sequence[PrefixCounts], level: float) -> None:
         """Say what would have been found, and whether the pair could have shown it."""
@@ -382,19 +364,19 @@ class _Test:
         run.notes += alike(counts[-2], run.claim, level)
 
 
-def _report(run: _Run, drawn: int, seconds: float) -> Report:
+def _report(run: _Run, drawn: int, seconds: float) -> report.Report:
     least = min(run.detectable_epsilon, run.detectable_mu or math.inf)
     if run.violated:
-        outcome = Outcome.VIOLATION
+        outcome = report.Outcome.VIOLATION
     elif run.out_of_time or math.isinf(least):
-        outcome = Outcome.INCONCLUSIVE
+        outcome = report.Outcome.INCONCLUSIVE
     else:
-        outcome = Outcome.NO_EVIDENCE
-    if outcome is not Outcome.VIOLATION and sampling_rates(run.claim.guarantee):
+        outcome = report.Outcome.NO_EVIDENCE
+    if outcome is not report.Outcome.VIOLATION and report.sampling_rates(run.claim.guarantee):
         for hidden, other in suggested_pairs(run.pair):
             run.notes.append(f"this pair may hide {hidden}: {other.name} would show it")
     lowers = [f.epsilon_lower for f in run.findings if f.epsilon_lower is not None]
-    return Report(
+    return report.Report(
         outcome=outcome,
         claim=run.claim.describe(),
         pair=run.pair.name,
@@ -417,11 +399,13 @@ def _report(run: _Run, drawn: int, seconds: float) -> Report:
     )
 
 
-def epsilon_finding(claim: Claim, plan: EpsilonPlan, counts: PrefixCounts, level: float) -> Finding:
+def epsilon_finding(
+    claim: Claim, plan: EpsilonPlan, counts: PrefixCounts, level: float
+) -> report.Finding:
     """Return the bound of epsilon at the claim's delta, with the event in words."""
     lower = plan.lower_bound(counts, claim, level)
     at = f" at delta = {claim.delta_up:.6g}" if claim.delta else ""
-    return Finding(
+    return report.Finding(
         what=f"epsilon{at} >= {lower:.6g}, by {plan.method.value}",
         event=plan.question.describe(plan.position),
         order=order(plan.question),
@@ -429,17 +413,17 @@ def epsilon_finding(claim: Claim, plan: EpsilonPlan, counts: PrefixCounts, level
         significance=plan.share * level,
         refutes=lower > claim.epsilon,
         epsilon_lower=lower,
-        meaning=meaning(plan.question.sides[0].score),
+        meaning=standard.meaning(plan.question.sides[0].score),
         epsilon=claim.epsilon,
         allowed=claim.delta_up,
     )
 
 
-def curve_finding(plan: CurvePlan, counts: PrefixCounts, level: float) -> Finding:
+def curve_finding(plan: CurvePlan, counts: PrefixCounts, level: float) -> report.Finding:
     """Return the test of one tangent of a claimed curve, with the event in words."""
     p_value = plan.p_value(counts, level)
     tangent = plan.tangent
-    return Finding(
+    return report.Finding(
         what=f"claimed delta({tangent.epsilon:.6g}) = {tangent.delta:.6g}: p-value {p_value:.3g}",
         event=plan.question.describe(0),
         order=order(plan.question),
@@ -447,7 +431,7 @@ def curve_finding(plan: CurvePlan, counts: PrefixCounts, level: float) -> Findin
         significance=level,
         refutes=p_value <= level,
         p_value=p_value,
-        meaning=meaning(plan.question.score),
+        meaning=standard.meaning(plan.question.score),
         epsilon=tangent.epsilon,
         allowed=tangent.delta,
     )

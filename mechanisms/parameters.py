@@ -210,9 +210,8 @@ def whole_part(sensitivity: Fraction) -> int:
     raised = min(sensitivity * (1 + _SLACK), Fraction(math.ceil(sensitivity)))
     units = math.floor(raised)
     if units < 1:
-        raise ParameterError(
-            "sensitivity", float(sensitivity), "at least 1", "an integer query moves by integers"
-        )
+        hint = "an integer query moves by integers"
+        raise ParameterError("sensitivity", float(sensitivity), "at least 1", hint)
     return units
 
 

@@ -17,13 +17,7 @@ from dpproof.accountant.arithmetic.crossing import bisect
 from dpproof.accountant.arithmetic.hull import lower_hull
 from dpproof.accountant.guarantees.guarantee import renyi_order
 from dpproof.accountant.guarantees.rounding import floats_around
-from dpproof.auditing.bounds.event_bound import (
-    ConfidenceBound,
-    largest_refuted,
-    significance_of,
-    thinned,
-    thinning_of,
-)
+from dpproof.auditing.bounds import event_bound
 from dpproof.auditing.counts import (
     MARGIN,
     BinCounts,
@@ -49,7 +43,7 @@ _DIRECT, _STEP_ERROR = 1 << 22, 1e-13
 
 @final
 @frozen(kw_only=True)
-class PrefixBand(ConfidenceBound):
+class PrefixBand(event_bound.ConfidenceBound):
     """A bound that looks at every threshold and pays the exact price of looking.
 
     Statement: let trials be drawn by fair coins and sorted into nested events S_1 < S_2 < ...
@@ -67,7 +61,7 @@ class PrefixBand(ConfidenceBound):
         thinning: the part of the significance that pays for delta, as a share.
     """
 
-    thinning: float = field(default=0.1, converter=thinning_of)
+    thinning: float = field(default=0.1, converter=event_bound.thinning_of)
 
     def p_value(self, counts: PrefixCounts, *, epsilon: Number, delta: Number = 0) -> float:
         """Return an upper bound of the p-value of (epsilon, delta)."""
@@ -91,8 +85,8 @@ class PrefixBand(ConfidenceBound):
         if looked is None:
             return 0.0
         level = self.significance
-        low = largest_refuted(lambda e: looked.union_bound(e) <= level, _FINE)
-        high = largest_refuted(lambda e: looked.single(e) <= level, _FINE)
+        low = event_bound.largest_refuted(lambda e: looked.union_bound(e) <= level, _FINE)
+        high = event_bound.largest_refuted(lambda e: looked.single(e) <= level, _FINE)
         edges = np.linspace(low, high, _INTERVALS + 1)
         if low == 0.0 and looked.p_value(0.0, 0.0) > level:
             return 0.0
@@ -104,7 +98,7 @@ class PrefixBand(ConfidenceBound):
     def _prefixes(self, counts: PrefixCounts, delta: Number) -> _Prefixes | None:
         marked = counts.design.marked(delta)
         level = self.thinning * self.significance
-        paid, removed = thinned(counts.total, marked, level, counts.design)
+        paid, removed = event_bound.thinned(counts.total, marked, level, counts.design)
         inside = np.asarray(counts.inside, dtype=np.float64)
         hits = np.asarray(counts.hits, dtype=np.float64) - removed
         keep = inside >= _SMALLEST_PREFIX
@@ -212,7 +206,7 @@ _MARGIN = 1e-12
 
 @final
 @frozen(kw_only=True)
-class TradeOffRegion(ConfidenceBound):
+class TradeOffRegion(event_bound.ConfidenceBound):
     """Upper limits of both error rates of many tests at once; the curve is below their hull.
 
     Statement: let S_1, ..., S_J be events fixed before the trials were drawn. With probability at
@@ -277,7 +271,7 @@ _ROUNDING, _ROUNDS, _STILL = 2.0**-50, 200, 1e-7
 
 @final
 @frozen(kw_only=True)
-class RenyiBins(ConfidenceBound):
+class RenyiBins(event_bound.ConfidenceBound):
     """The smallest divergence among the laws of the bins that the counts leave plausible.
 
     Statement: let a partition into k bins be fixed before the trials were drawn, with
@@ -408,7 +402,7 @@ _LEAST_LOG, _CLOSE = -100.0, 1e-3
 
 @final
 @frozen(kw_only=True)
-class OneRunCurve(ConfidenceBound):
+class OneRunCurve(event_bound.ConfidenceBound):
     """The number of right guesses has a tail that the curve f leaves room for.
 
     Statement: let m canaries be included by independent fair coins, the run be f-DP for the
@@ -441,14 +435,14 @@ class OneRunCurve(ConfidenceBound):
 
     def mu(self, guesses: Guesses) -> float:
         """Return the lower confidence bound of mu for a claim of GDP; 0 when nothing is shown."""
-        return largest_refuted(
+        return event_bound.largest_refuted(
             lambda mu: contradicts(guesses, self.significance, gaussian(mu)), 1e-4
         )
 
     def epsilon(self, guesses: Guesses, *, delta: Number = 0) -> float:
         """Return the lower confidence bound of epsilon at delta, in nats; 0 if nothing is shown."""
         mass = floats_around(arguments.probability(delta=delta))[1]
-        return largest_refuted(
+        return event_bound.largest_refuted(
             lambda e: contradicts(guesses, self.significance, lines([(e, mass)]))
         )
 
@@ -502,7 +496,7 @@ class RunBet:
         for k, row in enumerate(scores):
             middle = np.quantile(scores[: k + 1], [0.25, 0.75]).mean()
             gains[k] = np.mean(np.sign(row - middle) * np.where(included[k], 1, -1))
-        return cls(gains, significance_of(significance))
+        return cls(gains, event_bound.significance_of(significance))
 
     def refutes(self, advantage: float) -> bool:
         """Return whether the bet wins against an advantage, rounded up."""
@@ -513,10 +507,12 @@ class RunBet:
 
     def epsilon(self, *, delta: float = 0.0) -> float:
         """Return the lower confidence bound of epsilon at delta; 0 when nothing is shown."""
-        return largest_refuted(
+        return event_bound.largest_refuted(
             lambda e: self.refutes(min(1.0, 2 * logistic_up(e) * (1 - delta) + 2 * delta - 1))
         )
 
     def mu(self) -> float:
         """Return the lower confidence bound of mu for a claim of GDP; 0 when nothing is shown."""
-        return largest_refuted(lambda mu: self.refutes(2 * float(special().ndtr(mu / 2)) - 1), 1e-4)
+        return event_bound.largest_refuted(
+            lambda mu: self.refutes(2 * float(special().ndtr(mu / 2)) - 1), 1e-4
+        )

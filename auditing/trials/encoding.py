@@ -67,9 +67,8 @@ def encode(outputs: Outputs, size: int, features: FeatureMap | None = None) -> F
         allowed = f"a list or an array of {size} outputs"
         raise ParameterError("outputs", f"one {type(raw).__name__}", allowed)
     if len(raw) != size:
-        raise ParameterError(
-            "outputs", len(raw), f"{size} outputs", "a sampler returns `size` of them, first axis"
-        )
+        hint = "a sampler returns `size` of them, first axis"
+        raise ParameterError("outputs", len(raw), f"{size} outputs", hint)
     array = _as_array(raw)
     if array.dtype.names is not None:
         parts = [_column(array[name], size) for name in array.dtype.names]
@@ -480,9 +479,8 @@ class Pair:
     def different(self) -> Pair:
         """Return the pair itself, if its datasets are not equal in every part."""
         if alike(self.data, self.neighbour):
-            raise ParameterError(
-                "pair", "two equal ones", "two neighbouring datasets", "change one record"
-            )
+            allowed = "two neighbouring datasets"
+            raise ParameterError("pair", "two equal ones", allowed, "change one record")
         return self
 
 

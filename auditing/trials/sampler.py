@@ -222,9 +222,8 @@ class Command:
         try:
             words = tuple(shlex.split(command))
         except ValueError as error:
-            raise ParameterError(
-                "command", command, "words as a shell has them", str(error)
-            ) from None
+            allowed = "words as a shell has them"
+            raise ParameterError("command", command, allowed, str(error)) from None
         _require_placeholders("command", command, words)
         self.__attrs_init__(words, float(arguments.positive(seconds=seconds)))
 
@@ -272,9 +271,8 @@ class Server:
 
     def __init__(self, url: str, *, seconds: arguments.Number = 60) -> None:
         if not re.match(r"https?://[^/{]+(/|\?|$)", url):
-            raise ParameterError(
-                "url", "another text", "an address that begins with http:// or https://"
-            )
+            allowed = "an address that begins with http:// or https://"
+            raise ParameterError("url", "another text", allowed)
         _require_placeholders("url", "another address", (url,))
         self.__attrs_init__(url, float(arguments.positive(seconds=seconds)))
 

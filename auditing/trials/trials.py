@@ -292,9 +292,8 @@ def _outputs(task: Task, data: object, count: int, rng: np.random.Generator) -> 
     try:
         return withholding(task.sampler)(data, count, rng)
     except SystemExit:
-        raise ParameterError(
-            "sampler", "SystemExit", "a function that returns outputs", "it called sys.exit"
-        ) from None
+        allowed = "a function that returns outputs"
+        raise ParameterError("sampler", "SystemExit", allowed, "it called sys.exit") from None
 
 
 def widened(part: Features, width: int) -> Features:

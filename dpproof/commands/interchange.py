@@ -9,19 +9,13 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+from dpproof import interop
 from dpproof.accountant import Bound, Guarantee
 from dpproof.accountant.guarantees.guarantee import in_words
 from dpproof.accountant.relation import RELATIONS, AddRemove, Relation
 from dpproof.commands.budget import as_json, beside_poisson, together, total
 from dpproof.errors import InputError, placed
 from dpproof.files import content, shown_path
-from dpproof.interop import (
-    event_from_json,
-    from_diffprivlib,
-    from_dp_event,
-    from_opacus_history,
-    from_pipeline_dp,
-)
 from dpproof.interop.histories import from_training
 from dpproof.interop.peers import compared
 from dpproof.interop.to_event import exported
@@ -95,15 +89,15 @@ def _guarantee(
     try:
         with placed(file):
             if "class_name" in record:
-                return from_dp_event(record, relation=stated)
+                return interop.from_dp_event(record, relation=stated)
             if "history" in record:
-                return from_opacus_history(record, poisson, stated)
+                return interop.from_opacus_history(record, poisson, stated)
             if "noise_multiplier" in record:
                 return from_training(record, stated, poisson=poisson)
             if "spent_budget" in record:
-                return from_diffprivlib(record, stated)
+                return interop.from_diffprivlib(record, stated)
             if "mechanism_specs" in record:
-                return from_pipeline_dp(record, stated)
+                return interop.from_pipeline_dp(record, stated)
     except InputError as refusal:  # readers of other tools do not know the file
         raise InputError(f"{file}: {str(refusal).removeprefix(f'{file}: ')}") from None
     raise InputError(f"{file}: expected {KNOWN}")
@@ -194,7 +188,7 @@ def comparison(
         record = document(text, file)
         whole = _guarantee(record, file, relation, poisson=poisson)
         printed = _printed(record, file, poisson=poisson)
-        event = event_from_json(record) if "class_name" in record else None
+        event = interop.event_from_json(record) if "class_name" in record else None
     else:
         pipeline = parse.loaded(text, file)
         delta = pipeline.delta if delta is None else delta

@@ -15,13 +15,8 @@ from dpproof.accountant.arithmetic.enclosure import float_up, log_exact
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.rdp import DEFAULT_ORDERS
 from dpproof.accountant.sampling import OneStepScheme
+from dpproof.accountant.theorems import subsampling
 from dpproof.accountant.theorems.allocation import allocate_random
-from dpproof.accountant.theorems.subsampling import (
-    subsample_counted_sum,
-    subsample_gaussian_sum,
-    subsample_poisson,
-    subsample_without_replacement,
-)
 from dpproof.errors import InputError
 
 FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -210,12 +205,8 @@ def from_dp_event(event: object, relation: Relation | None = None) -> Result:
         0.5
     """
     if not isinstance(relation, Relation):
-        raise ParameterError(
-            "relation",
-            relation,
-            "AddRemove(), ReplaceOne() or ZeroOut()",
-            "an event does not say which datasets are neighbours, and the answer depends on it",
-        )
+        hint = "an event does not say which datasets are neighbours, and the answer depends on it"
+        raise ParameterError("relation", relation, "AddRemove(), ReplaceOne() or ZeroOut()", hint)
     source = read(event)
     return _READERS[source.name](source, relation)
 
@@ -228,15 +219,12 @@ def _non_private(_: Event, relation: Relation) -> Result:
     return accountant.ApproxDP(epsilon=0, delta=1, relation=relation)
 
 
-def _refused(event: Event, relation: Relation) -> Result:
-    raise NotImplied(
-        f"no theorem here covers {event.name} under {relation}: {_REASONS[event.name]}"
-    )
+def _uncovered(event: Event, relation: Relation, why: str) -> NotImplied:
+    return NotImplied(f"no theorem here covers {event.name} under {relation}: {why}")
 
 
-_REASONS: Final[Mapping[str, str]] = {
-    "UnsupportedDpEvent": "it stands for an operation without a description"
-}
+def _unsupported(event: Event, relation: Relation) -> Result:
+    raise _uncovered(event, relation, "it stands for an operation without a description")
 
 
 def _randomized_response(event: Event, relation: Relation) -> Result:
@@ -246,10 +234,8 @@ def _randomized_response(event: Event, relation: Relation) -> Result:
     if not 0 <= noise <= 1 or buckets < 1:
         raise ParameterError("noise_parameter", event.fields, "in [0, 1], of at least 1 bucket")
     if isinstance(relation, AddRemove):
-        raise NotImplied(
-            f"no theorem here covers {event.name} under {relation}: without a record there is no "
-            "answer; take ReplaceOne() or ZeroOut(), under which every record has one"
-        )
+        why = "without a record there is no answer; take ReplaceOne() or ZeroOut(), with one each"
+        raise _uncovered(event, relation, why)
     if noise == 1 or buckets == 1:
         return _no_op(event, relation)
     if noise == 0:
@@ -257,15 +243,13 @@ def _randomized_response(event: Event, relation: Relation) -> Result:
     odds = 1 + buckets * (1 - noise) / noise
     # Above the logarithm, which is computed within 16 units of roundoff.
     epsilon = Fraction(log_exact(odds) * (1 + 2.0**-48))
-    return mechanisms.RandomizedResponse(
-        epsilon=epsilon, categories=buckets, relation=relation
-    ).guarantee()
+    response = mechanisms.RandomizedResponse
+    return response(epsilon=epsilon, categories=buckets, relation=relation).guarantee()
 
 
 def _epsilon_delta(event: Event, relation: Relation) -> Result:
-    return accountant.ApproxDP(
-        epsilon=event.number("epsilon"), delta=event.number("delta"), relation=relation
-    )
+    epsilon, delta = event.number("epsilon"), event.number("delta")
+    return accountant.ApproxDP(epsilon=epsilon, delta=delta, relation=relation)
 
 
 def _moves(relation: Relation) -> int:
@@ -280,9 +264,8 @@ def _noise(event: Event, relation: Relation) -> Result:
     if noise == 0:
         return _non_private(event, relation)
     if event.name == "GaussianDpEvent":
-        return mechanisms.Gaussian(
-            sigma=noise, sensitivity=accountant.L2(moves, relation)
-        ).guarantee()
+        moved = accountant.L2(moves, relation)
+        return mechanisms.Gaussian(sigma=noise, sensitivity=moved).guarantee()
     return mechanisms.Laplace(scale=noise, sensitivity=accountant.L1(moves, relation)).guarantee()
 
 
@@ -293,9 +276,8 @@ def _discrete_laplace(event: Event, relation: Relation) -> Result:
         return _no_op(event, relation)
     if not rate > 0:
         raise ParameterError("noise_parameter", rate, "above 0")
-    return mechanisms.DiscreteLaplace(
-        scale=1 / rate, sensitivity=accountant.L1(moves, relation)
-    ).guarantee()
+    moved = accountant.L1(moves, relation)
+    return mechanisms.DiscreteLaplace(scale=1 / rate, sensitivity=moved).guarantee()
 
 
 def _discrete_gaussian(event: Event, relation: Relation) -> Result:
@@ -330,28 +312,33 @@ def _poisson(event: Event, relation: Relation) -> Result:
         return _no_op(event, relation)
     scheme = accountant.Poisson(sampling_rate=rate)
     if isinstance(relation, accountant.ReplaceOne) and inner.name == "GaussianDpEvent" and rate < 1:
-        return subsample_gaussian_sum(
+        return subsampling.subsample_gaussian_sum(
             sigma=inner.number("noise_multiplier"),
             contribution=accountant.L2Contribution(1, relation),
             scheme=scheme,
         )
-    return subsample_poisson(_inner(event, relation), scheme)
+    return subsampling.subsample_poisson(_inner(event, relation), scheme)
 
 
 def _sized(event: Event, relation: Relation) -> Result:
     """Convert a sample of a fixed size, without replacement under replace-one by any mechanism."""
     if event.count("sample_size") == 0:
         return _no_op(event, relation)
-    if event.name == "SampledWithReplacementDpEvent" or not isinstance(
-        relation, accountant.ReplaceOne
-    ):
-        inner = event.fields["event"]
-        bare = inner.name == "GaussianDpEvent" and inner.number("noise_multiplier") == 0
-        return _non_private(event, relation) if bare else _sized_sum(event, relation)
-    scheme = accountant.WithoutReplacement(
+    replaced, inner = event.name == "SampledWithReplacementDpEvent", event.fields["event"]
+    summed = replaced or not isinstance(relation, accountant.ReplaceOne)
+    if summed and inner.name != "GaussianDpEvent":
+        raise NotImplied(
+            f"no theorem here covers {event.name} of {inner.name} under {relation}: samples in "
+            "which records push others out are bounded for Gaussian sums alone"
+        )
+    if summed and inner.number("noise_multiplier") == 0:
+        return _non_private(event, relation)
+    scheme: Any = (accountant.WithReplacement if replaced else accountant.WithoutReplacement)(
         sample_size=event.count("sample_size"), population_size=event.count("source_dataset_size")
     )
-    return subsample_without_replacement(_inner(event, relation), scheme)
+    if summed:
+        return _counted(inner.number("noise_multiplier"), 1, scheme, relation)
+    return subsampling.subsample_without_replacement(_inner(event, relation), scheme)
 
 
 def _allocated(event: Event, relation: Relation) -> Result:
@@ -386,10 +373,8 @@ def _tree(event: Event, relation: Relation) -> Result:
     # With floor(log2 n) + 1 levels all is one Gaussian release of the root of that sensitivity.
     counts_given, sigma = event.fields["step_counts"], event.number("noise_multiplier")
     if isinstance(relation, AddRemove):
-        raise NotImplied(
-            f"no theorem here covers {event.name} under {relation}: a record more may move the "
-            "others to other steps; take ZeroOut(), which keeps every record's step"
-        )
+        why = "a record more may move others to other steps; take ZeroOut(), which keeps them"
+        raise _uncovered(event, relation, why)
     counts = counts_given if isinstance(counts_given, tuple) else (counts_given,)
     given = (Event(event.name, {"step_counts": one}) for one in counts)
     steps = max((one.count("step_counts") for one in given), default=0)
@@ -401,10 +386,6 @@ def _tree(event: Event, relation: Relation) -> Result:
     return accountant.GDP(mu_squared=squared, relation=relation)
 
 
-def _repeat_and_select(event: Event, relation: Relation) -> Result:
-    return accountant.select(_inner(event, relation), _runs(event))
-
-
 def _runs(event: Event) -> accountant.RunLaw:
     mean, shape = event.number("mean"), event.fields["shape"]
     if isinstance(shape, float) and math.isinf(shape) and shape > 0:
@@ -412,11 +393,8 @@ def _runs(event: Event) -> accountant.RunLaw:
     eta = event.number("shape")
     if eta < 0:
         raise ParameterError("shape", shape, "at or above 0")
-    return (
-        accountant.FixedRuns(count=1)
-        if mean == 1
-        else accountant.TruncatedNegativeBinomial(eta=eta, mean=mean)
-    )
+    law = accountant.TruncatedNegativeBinomial
+    return accountant.FixedRuns(count=1) if mean == 1 else law(eta=eta, mean=mean)
 
 
 def _mixture(event: Event, relation: Relation) -> Result:
@@ -433,9 +411,7 @@ def _mixture(event: Event, relation: Relation) -> Result:
     if sigma == 0:
         return _non_private(event, relation)
     if relation.symmetric or min(shifts) < 0:
-        raise NotImplied(
-            f"no theorem here covers a {event.name} of negative shifts, or under {relation}"
-        )
+        raise _other(event, f"negative shifts, or under {relation}")
     if len(moved) > 1:
         return _user_sum(event, relation, shifts, chances)
     still = sum(chance for shift, chance in zip(shifts, chances, strict=True) if shift == 0)
@@ -444,7 +420,7 @@ def _mixture(event: Event, relation: Relation) -> Result:
     if still == 0:
         return base
     rate = min(max(1 - still, sum(chances) - still), Fraction(1))  # floats that add up to nearly 1
-    return subsample_poisson(base, accountant.Poisson(sampling_rate=rate))
+    return subsampling.subsample_poisson(base, accountant.Poisson(sampling_rate=rate))
 
 
 def _zcdp(event: Event, relation: Relation) -> Result:
@@ -455,33 +431,13 @@ def _zcdp(event: Event, relation: Relation) -> Result:
     return accountant.RDP(points=points, relation=relation)
 
 
-def _exponential(event: Event, relation: Relation) -> Result:
-    return accountant.BoundedRange(epsilon=event.number("epsilon"), relation=relation)
-
-
 def _permute_and_flip(event: Event, relation: Relation) -> Result:
     """Convert permute-and-flip, as noise of scale 2/epsilon on scores of sensitivity 1."""
     epsilon = event.number("epsilon")
     if epsilon == 0:
         return accountant.MetricDP(epsilon=0, relation=relation)
-    return mechanisms.PermuteAndFlip(
-        epsilon=epsilon, sensitivity=accountant.LInf(1, relation)
-    ).guarantee()
-
-
-def _sized_sum(event: Event, relation: Relation) -> Result:
-    """Return the guarantee of a Gaussian sum over a sample of a fixed size."""
-    inner = event.fields["event"]
-    if inner.name != "GaussianDpEvent":
-        raise NotImplied(
-            f"no theorem here covers {event.name} of {inner.name} under {relation}: samples in "
-            "which records push others out are bounded for Gaussian sums alone"
-        )
-    replaced = event.name == "SampledWithReplacementDpEvent"
-    scheme = (accountant.WithReplacement if replaced else accountant.WithoutReplacement)(
-        sample_size=event.count("sample_size"), population_size=event.count("source_dataset_size")
-    )
-    return _counted(inner.number("noise_multiplier"), 1, scheme, relation)
+    moved = accountant.LInf(1, relation)
+    return mechanisms.PermuteAndFlip(epsilon=epsilon, sensitivity=moved).guarantee()
 
 
 def _user_sum(
@@ -490,25 +446,25 @@ def _user_sum(
     """Return the guarantee of a mixture of shifts whose multiples are binomial, at most."""
     # A mixture of stochastically larger shifts costs more: proofs/theory/one_step.md.
     if abs(1 - sum(chances, Fraction(0))) > Fraction(1, 1 << 40):
-        raise NotImplied(_other(event, "probabilities that do not add up to 1"))
+        raise _other(event, "probabilities that do not add up to 1")
     unit = min(shift for shift in shifts if shift)
     law: dict[int, Fraction] = {}
     for shift, chance in zip(shifts, chances, strict=True):
         times = shift / unit
         if times.denominator != 1 or times > MOST_SHIFTS:
-            raise NotImplied(_other(event, "shifts that are no small multiples of the least"))
+            raise _other(event, "shifts that are no small multiples of the least")
         law[int(times)] = law.get(int(times), Fraction(0)) + chance
     most = max(law)
     mean = sum((times * chance for times, chance in law.items()), Fraction(0))
     rate = Fraction(float_up(mean / most * (1 + RATE_ROOM)))
     if not 0 < rate < 1 or not _is_below(law, most, rate):
-        raise NotImplied(_other(event, "shifts that are not binomial"))
+        raise _other(event, "shifts that are not binomial")
     scheme = accountant.UserPoisson(sampling_rate=rate, contributions=most)
     return _counted(event.number("standard_deviation"), unit, scheme, relation)
 
 
-def _other(event: Event, what: str) -> str:
-    return f"no theorem here covers a {event.name} of {what}"
+def _other(event: Event, what: str) -> NotImplied:
+    return NotImplied(f"no theorem here covers a {event.name} of {what}")
 
 
 def _is_below(law: Mapping[int, Fraction], most: int, rate: Fraction) -> bool:
@@ -524,13 +480,13 @@ def _counted(
 ) -> Result:
     """Apply the theorem on samples in which records count several times or push others out."""
     contribution: Any = accountant.L2Contribution(bound, relation)
-    return subsample_counted_sum(sigma=sigma, contribution=contribution, scheme=scheme)
+    return subsampling.subsample_counted_sum(sigma=sigma, contribution=contribution, scheme=scheme)
 
 
 _READERS: Final[Mapping[str, Callable[[Event, Relation], Result]]] = {
     "NoOpDpEvent": _no_op,
     "NonPrivateDpEvent": _non_private,
-    "UnsupportedDpEvent": _refused,
+    "UnsupportedDpEvent": _unsupported,
     "RandomizedResponseDpEvent": _randomized_response,
     "EpsilonDeltaDpEvent": _epsilon_delta,
     "GaussianDpEvent": _noise,
@@ -543,11 +499,15 @@ _READERS: Final[Mapping[str, Callable[[Event, Relation], Result]]] = {
     "SampledWithReplacementDpEvent": _sized,
     "SampledWithoutReplacementDpEvent": _sized,
     "SingleEpochTreeAggregationDpEvent": _tree,
-    "RepeatAndSelectDpEvent": _repeat_and_select,
+    "RepeatAndSelectDpEvent": lambda event, relation: accountant.select(
+        _inner(event, relation), _runs(event)
+    ),
     "MixtureOfGaussiansDpEvent": _mixture,
     "RandomAllocationDpEvent": _allocated,
     "ZCDpEvent": _zcdp,
-    "ExponentialMechanismDpEvent": _exponential,
+    "ExponentialMechanismDpEvent": lambda event, relation: accountant.BoundedRange(
+        epsilon=event.number("epsilon"), relation=relation
+    ),
     "PermuteAndFlipDpEvent": _permute_and_flip,
     "TruncatedSubsampledGaussianDpEvent": _truncated,
 }

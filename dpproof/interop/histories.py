@@ -76,9 +76,8 @@ def _entries(accountant: Any, *names: str) -> Sequence[Any] | None:  # noqa: ANN
     if isinstance(accountant, Mapping):
         entries = accountant.get(names[0])
     elif not isinstance(accountant, Sequence):
-        entries = next(
-            (getattr(accountant, one) for one in names if hasattr(accountant, one)), None
-        )
+        known = (getattr(accountant, one) for one in names if hasattr(accountant, one))
+        entries = next(known, None)
     return entries if isinstance(entries, Sequence) and not isinstance(entries, str) else None
 
 
@@ -154,9 +153,8 @@ def from_opacus_history(
         True
     """
     if not isinstance(poisson, bool):
-        raise ParameterError(
-            "poisson", poisson, "True or False", "say True of Poisson samples, False of shuffling"
-        )
+        hint = "say True of Poisson samples, False of shuffling"
+        raise ParameterError("poisson", poisson, "True or False", hint)
     if poisson and not isinstance(relation, AddRemove | None):
         raise InputError("a history of Poisson samples is about add-remove neighbours")
     entries = _entries(history, "history")
@@ -207,12 +205,9 @@ def from_diffprivlib(accountant: Any, relation: Relation | None = None) -> Guara
         raise ParameterError("relation", relation, "AddRemove(), ReplaceOne() or ZeroOut()")
     spent = _entries(accountant, "spent_budget")
     if spent is None:
-        raise InputError(
-            "expected a budget accountant with spent_budget, a list of (epsilon, delta)"
-        )
-    if not len(spent):
-        return PureDP(epsilon=0, relation=relation)
-    return compose(*(_part(part, relation) for part in spent))
+        raise InputError("expected a budget accountant with spent_budget, of (epsilon, delta)")
+    parts = [_part(part, relation) for part in spent]
+    return compose(*parts) if parts else PureDP(epsilon=0, relation=relation)
 
 
 def _part(part: object, relation: Relation) -> Guarantee[Relation]:
@@ -254,8 +249,7 @@ def from_shuffled_training(
         >>> round(cost.lower, 1), round(cost.upper, 1)
         (6.9, 19.4)
     """
-    size, total = arguments.count(batch_size=batch_size), arguments.count(records=records)
-    batches = -(-total // size)
+    batches = -(-arguments.count(records=records) // arguments.count(batch_size=batch_size))
     return shuffled(batches, arguments.count(epochs=epochs) * batches, noise_multiplier, relation)
 
 
@@ -287,8 +281,7 @@ def from_training(
         return from_shuffled_training(**numbers, relation=relation)
     size = arguments.count(batch_size=numbers["batch_size"])
     total, epochs = (arguments.count(**{one: numbers[one]}) for one in ("records", "epochs"))
-    base = Gaussian(
-        sigma=numbers["noise_multiplier"], sensitivity=L2Contribution(1, relation or AddRemove())
-    )
+    bound = L2Contribution(1, relation or AddRemove())
+    base = Gaussian(sigma=numbers["noise_multiplier"], sensitivity=bound)
     rate = Poisson(sampling_rate=arguments.real(rate=size) / total)
     return base.subsample(rate).repeat(math.ceil(epochs * total / size)).guarantee()

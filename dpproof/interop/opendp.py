@@ -46,16 +46,14 @@ def from_opendp(
     nearest = next((one for name, one in NEIGHBOURS.items() if metric.startswith(name)), None)
     if relation is None:
         if nearest is None or d_in != 1:
-            raise ParameterError(
-                "relation", relation, f"given: {metric} at distance {d_in} does not say it"
-            )
+            allowed = f"given: {metric} at distance {d_in} does not say it"
+            raise ParameterError("relation", relation, allowed)
         relation = nearest
     elif nearest is not None and d_in == 1 and nearest != relation:
         raise ParameterError("relation", relation, f"{nearest}, which {metric} at distance 1 means")
     elif nearest is not None and not _near(d_in, nearest, relation):
-        raise ParameterError(
-            "d_in", d_in, f"at least the distance in {metric} of {relation} neighbours"
-        )
+        allowed = f"at least the distance in {metric} of {relation} neighbours"
+        raise ParameterError("d_in", d_in, allowed)
     measure, loss = str(measurement.output_measure), measurement.map(d_in)
     if measure.startswith("MaxDivergence"):
         return PureDP(epsilon=loss, relation=relation)
@@ -151,10 +149,8 @@ def loss_at(
     if delta is not None:
         return guarantee_at.epsilon(delta=delta).upper, delta
     if isinstance(guarantee_at, ApproxDP):
-        epsilon, failures = (
-            float_up(guarantee_at.stated_epsilon),
-            float_up(guarantee_at.stated_delta),
-        )
+        stated = (guarantee_at.stated_epsilon, guarantee_at.stated_delta)
+        epsilon, failures = map(float_up, stated)
         return (epsilon, failures) if math.isfinite(epsilon) else (math.inf, 1.0)
     if isinstance(guarantee_at, ZCDP):
         return float_up(guarantee_at.rho)

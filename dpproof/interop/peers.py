@@ -133,19 +133,17 @@ def scaled(event: Event, factor: float) -> Event:
         >>> scaled(Event("GaussianDpEvent", {"noise_multiplier": 2.0}), 0.5).fields
         {'noise_multiplier': 1.0}
     """
-    fields: dict[str, Any] = {}
-    for name, value in event.fields.items():
+
+    def changed(name: str, value: Any) -> Any:  # noqa: ANN401  # a field of any event
         if isinstance(value, Event):
-            fields[name] = scaled(value, factor)
-        elif name == "events":
-            fields[name] = tuple(scaled(one, factor) for one in value)
-        elif name in NOISE:
-            fields[name] = value * factor
-        elif (event.name, name) == ("DiscreteLaplaceDpEvent", "noise_parameter"):
-            fields[name] = value / factor
-        else:
-            fields[name] = value
-    return Event(event.name, fields)
+            return scaled(value, factor)
+        if name == "events":
+            return tuple(scaled(one, factor) for one in value)
+        if (event.name, name) == ("DiscreteLaplaceDpEvent", "noise_parameter"):
+            return value / factor
+        return value * factor if name in NOISE else value
+
+    return Event(event.name, {name: changed(name, one) for name, one in event.fields.items()})
 
 
 def _neighbours(relation: Relation) -> Any:  # noqa: ANN401  # of a library without types
@@ -172,15 +170,10 @@ def _prv(event: Event, relation: Relation, delta: float) -> float:
     library = importlib.import_module("prv_accountant")
     if not isinstance(relation, AddRemove):
         raise InputError("add-remove neighbours only")
-    mechanisms, counts = [], []
-    for part, count in _sampled_gaussians(event, 1):
-        rate, noise = part
-        sampled = library.PoissonSubsampledGaussianMechanism
-        mechanisms.append(sampled(sampling_probability=rate, noise_multiplier=noise))
-        counts.append(count)
-    accountant = library.PRVAccountant(
-        prvs=mechanisms, eps_error=0.01, delta_error=delta / 1000, max_self_compositions=counts
-    )
+    parts, sampled = _sampled_gaussians(event, 1), library.PoissonSubsampledGaussianMechanism
+    prvs = [sampled(sampling_probability=q, noise_multiplier=noise) for (q, noise), _ in parts]
+    counts, room = [count for _, count in parts], {"eps_error": 0.01, "delta_error": delta / 1000}
+    accountant = library.PRVAccountant(prvs=prvs, max_self_compositions=counts, **room)
     return float(accountant.compute_epsilon(delta=delta, num_self_compositions=counts)[2])
 
 

@@ -13,26 +13,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from dpproof import mechanisms
-from dpproof.accountant import (
-    Guarantee,
-    ReplaceLabel,
-    ReplaceOne,
-    WithoutReplacement,
-    arguments as check,
-)
+from dpproof import accountant, mechanisms
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.rounding import sqrt_up
 from dpproof.accountant.relation import Relation
 from dpproof.accountant.sensitivity import L2Contribution
-from dpproof.learn.private_estimator import (
-    PrivateEstimator,
-    read_labels,
-    read_rows,
-    read_targets,
-    scored,
-)
+from dpproof.learn import private_estimator
 from dpproof.mechanisms.learning.covers import Cover
 from dpproof.mechanisms.learning.logistic_objective import free_regulariser
 from dpproof.mechanisms.learning.maps.feature_map import LinearMap
@@ -49,7 +36,7 @@ from dpproof.mechanisms.samplers import as_rng
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class LinearClassifier(ClassifierMixin, PrivateEstimator, ABC):  # type: ignore[misc]  # untyped
+class LinearClassifier(ClassifierMixin, private_estimator.PrivateEstimator, ABC):  # type: ignore[misc]  # untyped
     """A classifier by released weights, linear in rows with a constant, or in mapped rows.
 
     What ``fit`` keeps is a function of what the mechanism releases and of the arguments; the
@@ -76,7 +63,7 @@ class LinearClassifier(ClassifierMixin, PrivateEstimator, ABC):  # type: ignore[
     fit_intercept: bool | None = False
     intercept_scaling: Number = 1
     max_weight: Number = 1
-    score = scored(ClassifierMixin.score)
+    score = private_estimator.scored(ClassifierMixin.score)
 
     @property
     def learns_offset(self) -> bool:
@@ -119,13 +106,15 @@ class LinearClassifier(ClassifierMixin, PrivateEstimator, ABC):  # type: ignore[
     def labelled(self, X: Any, y: Any = None, sample_weight: Any = None) -> mechanisms.Records:
         """Return rows and labels as the mechanism reads them, each with the coin of its weight."""
         # Proof: proofs/theory/learners.md, Lemma 16; refused under replace-label: weights tell.
-        rows = read_rows(self, X, fitting=True)
-        numbers = class_numbers(read_labels(y, rows.shape[0]), self._classes())
+        rows = private_estimator.read_rows(self, X, fitting=True)
+        numbers = class_numbers(private_estimator.read_labels(y, rows.shape[0]), self._classes())
         if sample_weight is not None:
-            if isinstance(self.neighbours, ReplaceLabel):
+            if isinstance(self.neighbours, accountant.ReplaceLabel):
                 allowed = "left out under replace-label: a weight may tell the label"
                 raise ParameterError("sample_weight", "weights", allowed)
-            weights = read_targets(sample_weight, rows.shape[0], name="sample_weight")
+            weights = private_estimator.read_targets(
+                sample_weight, rows.shape[0], name="sample_weight"
+            )
             most = float(scale(self.max_weight, "max_weight"))
             seed = self.random_state
             rng = None if seed is None else np.random.default_rng([seed, 1])
@@ -144,7 +133,7 @@ class LinearClassifier(ClassifierMixin, PrivateEstimator, ABC):  # type: ignore[
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return scores: of the second class, shape (rows,), or of all, shape (rows, classes)."""
         check_is_fitted(self)
-        blocks = dense_blocks(read_rows(self, X, fitting=False))
+        blocks = dense_blocks(private_estimator.read_rows(self, X, fitting=False))
         mapped = (rows if self.map_ is None else self.map_.apply(rows) for rows in blocks)
         scores = np.concatenate([self._scores(rows) for rows in mapped])
         return scores[:, 0] if len(self.classes_) == 2 else scores
@@ -163,7 +152,7 @@ class LinearClassifier(ClassifierMixin, PrivateEstimator, ABC):  # type: ignore[
         """Return the public labels, at least two and different."""
         return public_classes(self.classes)
 
-    def adopt(self, released: Any, guarantee: Guarantee[Relation]) -> Self:
+    def adopt(self, released: Any, guarantee: accountant.Guarantee[Relation]) -> Self:
         """Keep the weights, and the steps that were made if the learner makes steps."""
         self.guarantee_ = guarantee
         self.classes_ = np.asarray(self._classes())
@@ -272,7 +261,7 @@ class PerceptronClassifier(LinearClassifier):
     steps: int = 60
     average: bool = True
     stop: mechanisms.Stop | None = None
-    batch: WithoutReplacement | None = None
+    batch: accountant.WithoutReplacement | None = None
 
     def _at(self, sigma: Number) -> mechanisms.Mechanism[Relation]:
         classes = len(self._classes())
@@ -346,7 +335,7 @@ class LogisticRegression(LinearClassifier):
     steps: int = 16
     radius: Number = 16
 
-    def adopt(self, released: Any, guarantee: Guarantee[Relation]) -> Self:
+    def adopt(self, released: Any, guarantee: accountant.Guarantee[Relation]) -> Self:
         """Keep the weights, and how predictions scale their rows."""
         self.scaled_ = self.norm is None
         self.constant_ = float(self.intercept_scaling) if self.learns_offset else 0.0
@@ -377,7 +366,7 @@ class LogisticRegression(LinearClassifier):
 
     def _priced(self, sigma: Number) -> mechanisms.Mechanism[Relation]:
         """Leave the regulariser free where records are replaced: no price there depends on it."""
-        if not isinstance(self.neighbours, ReplaceOne | ReplaceLabel):
+        if not isinstance(self.neighbours, accountant.ReplaceOne | accountant.ReplaceLabel):
             return self._at(sigma)
         free: Self = clone(self).set_params(sigma=sigma, epsilon=None, regulariser=None)
         return free.learner()
@@ -405,10 +394,14 @@ class LogisticRegression(LinearClassifier):
         """Return the least regulariser at which epsilon is that of the gradient alone."""
         norm = Fraction(1) if self.norm is None else Fraction(self.norm)
         free = free_regulariser(Fraction(sigma), norm) if sigma else Fraction(1)
-        if self.epsilon is None or isinstance(relation, ReplaceOne | ReplaceLabel):
+        if self.epsilon is None or isinstance(
+            relation, accountant.ReplaceOne | accountant.ReplaceLabel
+        ):
             return free
         curved = 1 / (2 * Fraction(sigma) ** 2) if sigma else Fraction(1)
-        floored = 1 / (curved + _FLOOR * check.positive(epsilon=self.epsilon) / norm**2)
+        floored = 1 / (
+            curved + _FLOOR * accountant.arguments.positive(epsilon=self.epsilon) / norm**2
+        )
         return min(free, floored)
 
 
@@ -464,7 +457,7 @@ class MarginClassifier(LinearClassifier):
     def _at(self, sigma: Number) -> mechanisms.Mechanism[Relation]:
         relation = self.neighbours
         norm = self._norm_bound()
-        noise = check.positive(sigma=sigma)
+        noise = accountant.arguments.positive(sigma=sigma)
         self._check_intercept()
         if len(self._classes()) != 2:
             why = "PerceptronClassifier and LogisticRegression learn more in one chain"
@@ -480,7 +473,7 @@ class MarginClassifier(LinearClassifier):
         }
         base: mechanisms.MarginDescent[Relation] | mechanisms.PhasedHinge[Relation]
         if self.solver == "descent":
-            steps = check.count(steps=self.steps)
+            steps = accountant.arguments.count(steps=self.steps)
             mu = sqrt_up(moved**2 * steps / noise**2)
             base = mechanisms.MarginDescent(steps=steps, mu=mu, **shared)
         elif self.solver == "phased":
@@ -494,7 +487,7 @@ class MarginClassifier(LinearClassifier):
     def _norm_bound(self) -> Fraction:
         """Return the norm that mapped rows are clipped to."""
         if self.norm is not None:
-            return check.positive(norm=self.norm)
+            return accountant.arguments.positive(norm=self.norm)
         stated = self.map.output_norm if isinstance(self.map, mechanisms.FeatureMap) else None
         return Fraction(1) if stated is None else stated
 

@@ -306,12 +306,9 @@ def paid(
 ) -> Iterator[None]:
     """Reserve a guarantee, if there is a ledger, and commit it at the end: keep nothing before."""
     if (ledger is None) != (key is None):
-        raise ParameterError(
-            "ledger and ledger_key",
-            "one of them",
-            "given together, or neither",
-            "the key names this fit in the ledger, which pays for it once",
-        )
+        allowed = "given together, or neither"
+        hint = "the key names this fit in the ledger, which pays for it once"
+        raise ParameterError("ledger and ledger_key", "one of them", allowed, hint)
     working = at_work(lambda: f"{label} is fitted")
     if ledger is None or key is None:
         with working:
@@ -423,12 +420,8 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # untyped lib
         if (self.sigma is None) == (self.epsilon is None):
             both = "neither" if self.sigma is None else "both"
             name = type(self).__name__
-            raise ParameterError(
-                "a budget or the noise",
-                both,
-                "given, and not both",
-                f"write {name}(epsilon=1, delta=1e-5, ...) or {name}(sigma=4, ...)",
-            )
+            hint = f"write {name}(epsilon=1, delta=1e-5, ...) or {name}(sigma=4, ...)"
+            raise ParameterError("a budget or the noise", both, "given, and not both", hint)
         if self.sigma is not None:
             return self._at(self.sigma)
         self._at(1)  # refuses every other bad argument by its name

@@ -21,18 +21,8 @@ from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.form import withholding
 from dpproof.accountant.guarantees.rounding import sqrt_up
+from dpproof.learn import private_estimator
 from dpproof.learn.linear_classifier import class_numbers, public_classes
-from dpproof.learn.private_estimator import (
-    PrivateEstimator,
-    UnlabelledEstimator,
-    clipped_to_norm,
-    in_blocks,
-    matrix,
-    read_labels,
-    read_rows,
-    read_targets,
-    scored,
-)
 from dpproof.mechanisms import SecondMoments
 from dpproof.mechanisms.blocks import MOST_RECORDS
 from dpproof.mechanisms.learning.records import RECORD_BITS, dense_blocks, grid_rows
@@ -45,7 +35,7 @@ _CONSTANT: Final = Fraction(1, 4)
 
 @final
 @dataclass(kw_only=True, eq=False, repr=False)
-class PCA(TransformerMixin, UnlabelledEstimator):  # type: ignore[misc]  # untyped library
+class PCA(TransformerMixin, private_estimator.UnlabelledEstimator):  # type: ignore[misc]  # untyped library
     """Find principal components under differential privacy, from noisy second moments.
 
     The eigenvectors of one release of ``SecondMoments`` (Dwork, Talwar, Thakurta & Zhang, STOC
@@ -116,7 +106,7 @@ class PCA(TransformerMixin, UnlabelledEstimator):  # type: ignore[misc]  # untyp
         Laws: those of one row depend on it alone, bit for bit; not finite if the row is not.
         """
         check_is_fitted(self)
-        rows = read_rows(self, X, fitting=False, finite=False)
+        rows = private_estimator.read_rows(self, X, fitting=False, finite=False)
         with np.errstate(over="ignore", invalid="ignore"):
             moved = rows - self.mean_
             return np.stack([(moved * axis).sum(axis=1) for axis in self.components_], axis=1)
@@ -124,7 +114,7 @@ class PCA(TransformerMixin, UnlabelledEstimator):  # type: ignore[misc]  # untyp
     def inverse_transform(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the rows with these coordinates, shape (rows, features)."""
         check_is_fitted(self)
-        return np.asarray(matrix(X) @ self.components_ + self.mean_)
+        return np.asarray(private_estimator.matrix(X) @ self.components_ + self.mean_)
 
     def _at(self, sigma: Number) -> mechanisms.SecondMoments[Relation]:
         norm = check.positive(norm=self.norm)
@@ -140,11 +130,11 @@ class PCA(TransformerMixin, UnlabelledEstimator):  # type: ignore[misc]  # untyp
 
     def _rows(self, X: Any, *_: Any) -> NDArray[np.float64]:
         """Return the clipped rows, with the constant feature."""
-        rows = read_rows(self, X, fitting=True)
+        rows = private_estimator.read_rows(self, X, fitting=True)
         if rows.shape[1] < self.n_components:
             allowed = f"at most the number of features, {rows.shape[1]}"
             raise ParameterError("n_components", self.n_components, allowed)
-        clipped = clipped_to_norm(rows, float(self.norm))
+        clipped = private_estimator.clipped_to_norm(rows, float(self.norm))
         if not self.center:
             return clipped
         constant = np.full((len(rows), 1), float(self.norm) * math.sqrt(_CONSTANT))
@@ -157,7 +147,7 @@ _CANDIDATES: Final = 50
 
 @final
 @dataclass(kw_only=True, eq=False, repr=False)
-class KMeans(TransformerMixin, ClusterMixin, UnlabelledEstimator):  # type: ignore[misc]  # untyped
+class KMeans(TransformerMixin, ClusterMixin, private_estimator.UnlabelledEstimator):  # type: ignore[misc]  # untyped
     """Find clusters under differential privacy, by Lloyd's iteration on noisy means.
 
     Steps of ``NoisyLloyd`` from public centres. Neither the labels of the rows that were fitted nor
@@ -188,7 +178,7 @@ class KMeans(TransformerMixin, ClusterMixin, UnlabelledEstimator):  # type: igno
 
     def fit(self, X: ArrayLike, y: object = None) -> Self:  # noqa: ARG002
         """Release centres of the rows; arguments and refusals are those of ``PCA.fit``."""
-        in_blocks(self, X)  # the first centres are as wide as the rows
+        private_estimator.in_blocks(self, X)  # the first centres are as wide as the rows
         return self._fitted(X)
 
     def _before(self, blocks: mechanisms.Blocks) -> None:
@@ -199,7 +189,7 @@ class KMeans(TransformerMixin, ClusterMixin, UnlabelledEstimator):  # type: igno
 
     def _rows(self, X: Any, *_: Any) -> NDArray[np.float64]:
         """Return the rows as floats."""
-        return np.asarray(read_rows(self, X, fitting=True))
+        return np.asarray(private_estimator.read_rows(self, X, fitting=True))
 
     def adopt(self, released: Any, guarantee: Guarantee[Relation]) -> Self:
         """Keep the released centres."""
@@ -210,13 +200,13 @@ class KMeans(TransformerMixin, ClusterMixin, UnlabelledEstimator):  # type: igno
 
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
         """Return the nearest centre of every row, shape (rows,)."""
-        read_rows(self, X, fitting=False)  # refuses what has no nearest centre
+        private_estimator.read_rows(self, X, fitting=False)  # refuses what has no nearest centre
         return np.asarray(self.transform(X).argmin(axis=1))
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return distances to the centres, shape (rows, n_clusters); as of ``PCA.transform``."""
         check_is_fitted(self)
-        rows = read_rows(self, X, fitting=False, finite=False)
+        rows = private_estimator.read_rows(self, X, fitting=False, finite=False)
         with np.errstate(over="ignore", invalid="ignore"):
             squares = [np.square(rows - one).sum(axis=1) for one in self.cluster_centers_]
         return np.asarray(np.sqrt(np.stack(squares, axis=1)))
@@ -261,7 +251,7 @@ _COUNT: Final = 4
 
 @final
 @dataclass(kw_only=True, eq=False, repr=False)
-class PrivateScaler(TransformerMixin, UnlabelledEstimator):  # type: ignore[misc]  # untyped library
+class PrivateScaler(TransformerMixin, private_estimator.UnlabelledEstimator):  # type: ignore[misc]  # untyped library
     """Subtract the mean of every column, and divide by its standard deviation, both with noise.
 
     One release of ``ClassMeans``: the number of rows and the sum of the rows, and with
@@ -306,7 +296,7 @@ class PrivateScaler(TransformerMixin, UnlabelledEstimator):  # type: ignore[misc
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the rows scaled: nan for one that is not finite, zeros for a blank one."""
         check_is_fitted(self)
-        rows = matrix(X)
+        rows = private_estimator.matrix(X)
         named = X if hasattr(X, "columns") else rows
         validate_data(self, named, reset=False, skip_check_array=True)
         unit = 1.0 if self.norm is None else float(self.norm)
@@ -327,7 +317,7 @@ class PrivateScaler(TransformerMixin, UnlabelledEstimator):  # type: ignore[misc
 
     def _rows(self, X: Any, *_: Any) -> mechanisms.Records:
         """Return the rows, with their squares if asked for, all of one class."""
-        rows = read_rows(self, X, fitting=True)
+        rows = private_estimator.read_rows(self, X, fitting=True)
         bounded = self._bounded(rows)
         bounded[~rows.any(axis=1)] = 0.0
         parts = [bounded, bounded**2] if self.with_std else [bounded]
@@ -356,7 +346,7 @@ _SHARE: Final = 2**10
 
 @final
 @dataclass(kw_only=True, eq=False, repr=False)
-class SelectKBest(SelectorMixin, PrivateEstimator):  # type: ignore[misc]  # untyped library
+class SelectKBest(SelectorMixin, private_estimator.PrivateEstimator):  # type: ignore[misc]  # untyped library
     """Keep the k columns that tell the classes apart best, chosen with noise.
 
     The score of a column is n times the largest covariance of it with membership in a class. The
@@ -410,7 +400,9 @@ class SelectKBest(SelectorMixin, PrivateEstimator):  # type: ignore[misc]  # unt
     def transform(self, X: ArrayLike) -> Any:
         """Return the columns that were picked, in the order of the rows; sparse if X is."""
         check_is_fitted(self)
-        return read_rows(self, X, fitting=False, finite=False)[:, self.get_support()]
+        return private_estimator.read_rows(self, X, fitting=False, finite=False)[
+            :, self.get_support()
+        ]
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self, "columns_")
@@ -434,12 +426,14 @@ class SelectKBest(SelectorMixin, PrivateEstimator):  # type: ignore[misc]  # unt
 
     def _rows(self, X: Any, y: Any = None, *_: Any) -> mechanisms.Records:
         """Return the rows with their class numbers, in units of the bound, -1 if unknown."""
-        rows = read_rows(self, X, fitting=True)
+        rows = private_estimator.read_rows(self, X, fitting=True)
         if rows.shape[1] < self.k:
             raise ParameterError("k", self.k, f"at most the number of columns, {rows.shape[1]}")
         if rows.shape[0] > MOST_RECORDS:
             raise ParameterError("X", rows.shape, f"at most {MOST_RECORDS} rows")
-        numbers = class_numbers(read_labels(y, rows.shape[0]), public_classes(self.classes))
+        numbers = class_numbers(
+            private_estimator.read_labels(y, rows.shape[0]), public_classes(self.classes)
+        )
         with np.errstate(invalid="ignore"):  # nan where a cell is not finite, in sparse rows, too
             finite = np.asarray((rows * 0).sum(axis=1)) == 0
         blank = np.asarray((rows != 0).sum(axis=1)) == 0
@@ -495,7 +489,7 @@ _TARGET: Final = Fraction(1, 2)
 
 @final
 @dataclass(kw_only=True, eq=False, repr=False)
-class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc]  # untyped library
+class LinearRegression(RegressorMixin, private_estimator.PrivateEstimator):  # type: ignore[misc]  # untyped library
     """Learn a linear regression under differential privacy, from noisy second moments.
 
     One release of ``SecondMoments`` of the rows (x, constant, y) holds X'X and X'y; the weights
@@ -527,7 +521,7 @@ class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc] 
         (10,)
     """
 
-    score = scored(RegressorMixin.score)
+    score = private_estimator.scored(RegressorMixin.score)
 
     norm: Number = 1
     bound: Number = 1
@@ -592,7 +586,7 @@ class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc] 
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the predicted targets, shape (rows,)."""
         check_is_fitted(self)
-        rows = read_rows(self, X, fitting=False)
+        rows = private_estimator.read_rows(self, X, fitting=False)
         return np.asarray(rows @ self.coef_ + self.intercept_)
 
     def _at(self, sigma: Number) -> SecondMoments[Relation]:
@@ -612,9 +606,9 @@ class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc] 
     def _rows(self, X: Any, y: Any = None, sample_weight: Any = None) -> NDArray[np.float64]:
         """Return the rows with a constant feature and their targets, each clipped by itself."""
         # A weight w multiplies a row by sqrt(w / max_weight), at most 1, its squares by w / max.
-        rows = read_rows(self, X, fitting=True)
-        targets = read_targets(y, len(rows))
-        parts = [clipped_to_norm(rows, float(self.norm))]
+        rows = private_estimator.read_rows(self, X, fitting=True)
+        targets = private_estimator.read_targets(y, len(rows))
+        parts = [private_estimator.clipped_to_norm(rows, float(self.norm))]
         if self.fit_intercept:
             parts.append(np.full((len(rows), 1), float(self.norm) * math.sqrt(_INTERCEPT)))
         limit = float(self.bound)
@@ -623,5 +617,5 @@ class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc] 
         if sample_weight is None:
             return joined
         most = float(self.max_weight)
-        weights = read_targets(sample_weight, len(rows), name="sample_weight")
+        weights = private_estimator.read_targets(sample_weight, len(rows), name="sample_weight")
         return np.asarray(joined * np.sqrt(np.clip(weights, 0, most) / most)[:, np.newaxis])

@@ -133,9 +133,8 @@ def changed(
     _require_notion(before, goal)
     if before == goal or not (_at_most(before, goal) if up else _at_most(goal, before)):
         side = "above" if up else "below"
-        raise ParameterError(
-            "budget", _words(goal), f"{side} {_words(before)}, nowhere the reverse"
-        )
+        allowed = f"{side} {_words(before)}, nowhere the reverse"
+        raise ParameterError("budget", _words(goal), allowed)
     after = {name: one for name, one in state.items() if name not in ("lowered", "proposed")}
     if not _at_most(goal, state["goal"]):
         if not _at_most(state["goal"], goal):

@@ -41,11 +41,7 @@ class Stated(Mechanism[Relation]):
     stated: Guarantee[Relation]
 
     def __post_init__(self) -> None:
-        """Refuse anything but a guarantee.
-
-        Raises:
-            ParameterError: it is none.
-        """
+        """Refuse anything but a guarantee."""
         if not isinstance(self.stated, Guarantee):
             raise ParameterError("stated", self.stated, "a guarantee, such as PureDP(epsilon=1)")
 

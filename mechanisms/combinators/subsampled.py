@@ -127,12 +127,9 @@ class Subsampled(OnBase[R]):
     def __post_init__(self) -> None:
         required_base(self.base)
         if not isinstance(self.scheme, sampling.SamplingScheme):
-            raise ParameterError(
-                "scheme",
-                self.scheme,
-                "Poisson(...), WithoutReplacement(...) or another scheme of one step",
-                "a bare rate does not say how the records are drawn",
-            )
+            allowed = "Poisson(...), WithoutReplacement(...) or another scheme of one step"
+            hint = "a bare rate does not say how the records are drawn"
+            raise ParameterError("scheme", self.scheme, allowed, hint)
 
     def guarantee(self) -> Guarantee[R]:
         """Return the base's guarantee, amplified by the theorem for this scheme and relation."""
@@ -177,9 +174,8 @@ class Subsampled(OnBase[R]):
                 for samples in draw_samples(data, self.scheme, count, rng, smaller=smaller)
             ]
             if any(batch.shape[1:] != batches[0].shape[1:] for batch in batches):
-                raise ParameterError(
-                    "query", [batch.shape[1:] for batch in batches], "of one shape on every sample"
-                )
+                allowed = "of one shape on every sample"
+                raise ParameterError("query", [batch.shape[1:] for batch in batches], allowed)
             per_dataset.append(np.concatenate(batches))
         return np.stack(per_dataset)
 
@@ -239,9 +235,8 @@ class Shuffled(OnBase[R]):
     def _outputs(self, records: object, count: int, rng: Rng) -> Outputs:
         listed = list(records) if isinstance(records, Sequence | np.ndarray) else []
         if len(listed) != self.scheme.records:
-            raise DataError(
-                "data", records, f"a sequence of {self.scheme.records} records, as Shuffle says"
-            )
+            allowed = f"a sequence of {self.scheme.records} records, as Shuffle says"
+            raise DataError("data", records, allowed)
         reports = np.swapaxes(self.base.draw(listed, count, rng), 0, 1)
         if isinstance(self.base, RandomizedResponse):
             kinds = self.base.categories
@@ -284,13 +279,12 @@ class Allocated(OnBase[R]):
     def __post_init__(self) -> None:
         required_base(self.base)
         if not isinstance(self.scheme, sampling.EpochScheme | sampling.CyclicPoisson):
-            raise ParameterError(
-                "scheme",
-                self.scheme,
+            allowed = (
                 "ShuffledBatches(...), RandomAllocation(...), BallsInBins(...) or "
-                "CyclicPoisson(...)",
-                "schemes that draw a sample for every step go to subsample",
+                "CyclicPoisson(...)"
             )
+            hint = "schemes that draw a sample for every step go to subsample"
+            raise ParameterError("scheme", self.scheme, allowed, hint)
 
     def guarantee(self) -> Guarantee[R]:
         """Return the guarantee of an epoch by the theorem for this scheme and relation."""

@@ -79,13 +79,12 @@ class LowerTriangular(Triangular):
         size = len(exact)
         square = 1 <= size <= MAX_DENSE_ROUNDS and all(len(row) == size for row in exact)
         if not square or any(not row[i] or any(row[i + 1 :]) for i, row in enumerate(exact)):
-            raise ParameterError(
-                "rows",
-                [list(map(float, row)) for row in exact],
+            allowed = (
                 f"a lower-triangular matrix, up to {MAX_DENSE_ROUNDS} x {MAX_DENSE_ROUNDS}, "
-                "without zeros on its diagonal",
-                "Toeplitz(coefficients, rounds=) takes more rounds",
+                "without zeros on its diagonal"
             )
+            hint = "Toeplitz(coefficients, rounds=) takes more rounds"
+            raise ParameterError("rows", [list(map(float, row)) for row in exact], allowed, hint)
         self.__attrs_init__(size, exact)
 
     @property
@@ -153,11 +152,8 @@ class Toeplitz(ToeplitzFactor):
         while exact and not exact[-1]:
             exact.pop()
         if not exact or not exact[0] or len(exact) > size:
-            raise ParameterError(
-                "coefficients",
-                list(map(float, exact)),
-                f"at most rounds = {size} numbers, the first of them not 0",
-            )
+            allowed = f"at most rounds = {size} numbers, the first of them not 0"
+            raise ParameterError("coefficients", list(map(float, exact)), allowed)
         self.__attrs_init__(size, tuple(exact))
 
     @property
@@ -349,12 +345,8 @@ class FixedEpochs(Participation):
     def within(self, rounds: int) -> Schedule:
         """Return rounds that are an epoch apart."""
         if rounds % self.epochs:
-            raise ParameterError(
-                "epochs",
-                self.epochs,
-                f"a divisor of rounds = {rounds}",
-                "MinSeparation(rounds) takes epochs that end within a batch",
-            )
+            hint = "MinSeparation(rounds) takes epochs that end within a batch"
+            raise ParameterError("epochs", self.epochs, f"a divisor of rounds = {rounds}", hint)
         return Schedule(rounds, rounds // self.epochs, self.epochs, fixed=True)
 
 

@@ -94,9 +94,8 @@ def require_fixed_size(batch: object, *, rate: Fraction, relation: Relation) -> 
         allowed = "WithoutReplacement(sample_size=..., population_size=...) or None"
         raise ParameterError("batch", batch, allowed, "rate= is for Poisson samples")
     if not isinstance(relation, ReplaceOne):
-        raise ParameterError(
-            "batch", batch, f"None under {relation}", "give relation=ReplaceOne(), or rate="
-        )
+        allowed = f"None under {relation}"
+        raise ParameterError("batch", batch, allowed, "give relation=ReplaceOne(), or rate=")
     if rate != 1:
         raise ParameterError("rate", rate, "left out with batch=", "the batch has a fixed size")
 

@@ -109,12 +109,8 @@ class MarginDescent(SumLearner[R]):
     @records.validator
     def _is_public(self, _parameter: object, records: int | None) -> None:
         if records is None and isinstance(self.relation, AddRemove | ZeroOut):
-            raise ParameterError(
-                "records",
-                None,
-                f"a public number under {self.relation}",
-                "the number of records is private there, and the learner would show it",
-            )
+            hint = "the number of records is private there, and the learner would show it"
+            raise ParameterError("records", None, f"a public number under {self.relation}", hint)
 
     def __attrs_post_init__(self) -> None:
         noise_scale(sigma=self.sigma)

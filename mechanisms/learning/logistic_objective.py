@@ -362,12 +362,9 @@ class Release:
     def _ends(self, width: int, out: Fraction) -> None:
         """Refuse parameters at which a multiple of the smallest unit may miss the gradient."""
         if (self.decay + _MOST_RECORDS) * _root_up(width) * out / _PARTS > GRADIENT / 4:
-            raise ParameterError(
-                "regulariser",
-                self.decay,
-                "larger for so much noise and so many features",
-                "the exact minimum could not be computed for every dataset",
-            )
+            allowed = "larger for so much noise and so many features"
+            hint = "the exact minimum could not be computed for every dataset"
+            raise ParameterError("regulariser", self.decay, allowed, hint)
 
 
 def _root_up(width: int) -> int:
@@ -423,9 +420,8 @@ class PureLogisticObjective(Mechanism[R]):
     def __attrs_post_init__(self) -> None:
         least = self._unit**2 / self._one_record
         if self.regulariser < least:
-            raise ParameterError(
-                "regulariser", self.regulariser, f"at least norm^2 / epsilon = {show(least)}"
-            )
+            allowed = f"at least norm^2 / epsilon = {show(least)}"
+            raise ParameterError("regulariser", self.regulariser, allowed)
 
     @property
     def _unit(self) -> Fraction:

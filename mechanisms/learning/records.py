@@ -188,9 +188,8 @@ class Records:
         if row_array.dtype.kind not in "fiub" or row_array.ndim != 2:
             raise ParameterError("rows", row_array.shape, "numbers of shape (records, features)")
         if label_array.dtype.kind not in "fiub" or label_array.shape != row_array.shape[:1]:
-            raise ParameterError(
-                "labels", label_array.shape, "one number per row, shape (records,)"
-            )
+            allowed = "one number per row, shape (records,)"
+            raise ParameterError("labels", label_array.shape, allowed)
         with np.errstate(over="ignore"):
             object.__setattr__(self, "rows", row_array.astype(np.float64, copy=False))
             object.__setattr__(self, "labels", label_array.astype(np.float64, copy=False))
@@ -375,9 +374,8 @@ def as_records(data: object, features: int | None) -> Records:
     if not isinstance(data, Sequence) or isinstance(data, str | bytes):
         raise ParameterError("data", type(data).__name__, _DATA)
     if features is None:
-        raise ParameterError(
-            "features", None, "given for a sequence of records", "it does not say how wide they are"
-        )
+        allowed = "given for a sequence of records"
+        raise ParameterError("features", None, allowed, "it does not say how wide they are")
     read = [_pair(record, features) for record in data]
     rows = np.array([row for row, _ in read], dtype=np.float64).reshape(len(read), features)
     return Records(rows, np.array([label for _, label in read], dtype=np.float64))

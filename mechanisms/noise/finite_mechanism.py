@@ -48,12 +48,9 @@ def _table(table: Sequence[Sequence[arguments.Number]], _name: str = "value") ->
         raise ParameterError("table", (len(exact), len(exact[0]) if exact else 0), allowed)
     for row in exact:
         if len(row) != len(exact[0]) or sum(row) != 1:
-            raise ParameterError(
-                "table",
-                [float(one) for one in row],
-                "rows of one length that sum to exactly 1",
-                "give fractions.Fraction, as floats are their exact binary values",
-            )
+            allowed = "rows of one length that sum to exactly 1"
+            hint = "give fractions.Fraction, as floats are their exact binary values"
+            raise ParameterError("table", [float(one) for one in row], allowed, hint)
     return exact
 
 

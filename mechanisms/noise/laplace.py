@@ -20,21 +20,10 @@ from dpproof.accountant.pairs.laplace import DiscreteLaplacePair, LaplacePair
 from dpproof.accountant.pairs.product import Factor, Product
 from dpproof.accountant.relation import R
 from dpproof.accountant.side_conditions import SENSITIVITY
-from dpproof.mechanisms import parameters
+from dpproof.mechanisms import parameters, samplers
 from dpproof.mechanisms.mechanism import NoiseMechanism, Outputs
 from dpproof.mechanisms.noise.finite_mechanism import MECHANISM_FINITE, attained_by
 from dpproof.mechanisms.queries import one_integer, real_values, whole_values
-from dpproof.mechanisms.samplers import (
-    Rng,
-    add_whole,
-    bernoulli,
-    default_granularity,
-    discrete_laplace,
-    laplace_rounded,
-    repeated_values,
-    uniform_below,
-    with_noise,
-)
 from dpproof.mechanisms.samplers.discrete import from_law
 from dpproof.mechanisms.samplers.enclosure import exp_minus
 from dpproof.mechanisms.samplers.uniform import geometric_ratio
@@ -83,7 +72,7 @@ class Laplace(NoiseMechanism[R]):
 
     @granularity.default
     def _fine(self) -> Fraction:
-        return default_granularity(self.scale)
+        return samplers.default_granularity(self.scale)
 
     def guarantee(self) -> DominatingPair[R]:
         """Return the Laplace pair at sensitivity / scale, or those of the largest changes."""
@@ -122,10 +111,12 @@ class Laplace(NoiseMechanism[R]):
             largest=joint.linf,
         )
 
-    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
+    def draw(self, datasets: Sequence[object], count: int, rng: samplers.Rng) -> Outputs:
         """Draw the value plus noise, rounded to the grid: float64, shape (datasets, count, ...)."""
-        values = repeated_values(real_values(self.query, datasets), count)
-        return with_noise(laplace_rounded, values, self.scale, rng, self.granularity)
+        values = samplers.repeated_values(real_values(self.query, datasets), count)
+        return samplers.with_noise(
+            samplers.laplace_rounded, values, self.scale, rng, self.granularity
+        )
 
 
 MECHANISM_DISCRETE_LAPLACE: Final = Theorem(
@@ -171,10 +162,10 @@ class DiscreteLaplace(NoiseMechanism[R]):
             shift=shift,
         )
 
-    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
+    def draw(self, datasets: Sequence[object], count: int, rng: samplers.Rng) -> Outputs:
         """Draw the value plus noise: integers of shape (datasets, count, ...)."""
-        values = repeated_values(whole_values(self.query, datasets), count)
-        return add_whole(values, discrete_laplace(self.scale, values.size, rng))
+        values = samplers.repeated_values(whole_values(self.query, datasets), count)
+        return samplers.add_whole(values, samplers.discrete_laplace(self.scale, values.size, rng))
 
 
 _MOST_UNITS: Final = 16
@@ -258,10 +249,10 @@ class TruncatedLaplace(NoiseMechanism[R]):
             attained=attained_by(laws, pair),
         )
 
-    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
+    def draw(self, datasets: Sequence[object], count: int, rng: samplers.Rng) -> Outputs:
         """Draw the value plus noise: integers of shape (datasets, count)."""
-        values = repeated_values(one_integer(self.query, datasets), count)
-        return add_whole(values, from_law(self.masses(), values.size, rng) - self.reach)
+        values = samplers.repeated_values(one_integer(self.query, datasets), count)
+        return samplers.add_whole(values, from_law(self.masses(), values.size, rng) - self.reach)
 
 
 def _masses(epsilon: Fraction, delta: Fraction, units: int) -> tuple[Fraction, ...]:
@@ -276,12 +267,8 @@ def _masses(epsilon: Fraction, delta: Fraction, units: int) -> tuple[Fraction, .
         weights = (*reversed(powers), *powers[1:])
         if len(weights) > units and sum(weights[:units]) <= delta * total:
             return tuple(one / total for one in weights)
-    raise ParameterError(
-        "epsilon",
-        float(epsilon),
-        f"at least what noise of size at most {_MOST_REACH} attains at this delta",
-        "DiscreteLaplace has no such limit",
-    )
+    allowed = f"at least what noise of size at most {_MOST_REACH} attains at this delta"
+    raise ParameterError("epsilon", float(epsilon), allowed, "DiscreteLaplace has no such limit")
 
 
 _MOST_STAIR_UNITS: Final = 2**40
@@ -382,20 +369,20 @@ class Staircase(NoiseMechanism[R]):
             neighbours=((0, 1), (1, 0)),
         )
 
-    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
+    def draw(self, datasets: Sequence[object], count: int, rng: samplers.Rng) -> Outputs:
         """Draw the value plus noise: integers of shape (datasets, count)."""
-        values = repeated_values(one_integer(self.query, datasets), count)
-        return add_whole(values, self._noise(values.size, rng))
+        values = samplers.repeated_values(one_integer(self.query, datasets), count)
+        return samplers.add_whole(values, self._noise(values.size, rng))
 
-    def _noise(self, size: int, rng: Rng) -> NDArray[Any]:
+    def _noise(self, size: int, rng: samplers.Rng) -> NDArray[Any]:
         """Draw noise: whether it is on the highest step, and if not, which one and where there."""
         centre = 2 * self.width - 1
-        outside = bernoulli(1 - centre * self.highest, size, rng)
-        noise = uniform_below(centre, size, rng) - (self.width - 1)
+        outside = samplers.bernoulli(1 - centre * self.highest, size, rng)
+        noise = samplers.uniform_below(centre, size, rng) - (self.width - 1)
         beyond = int(outside.sum())
         steps = geometric_ratio(self.ratio, beyond, rng)
-        place = self.width + self.step * steps + uniform_below(self.step, beyond, rng)
-        noise[outside] = np.where(bernoulli(Fraction(1, 2), beyond, rng), place, -place)
+        place = self.width + self.step * steps + samplers.uniform_below(self.step, beyond, rng)
+        noise[outside] = np.where(samplers.bernoulli(Fraction(1, 2), beyond, rng), place, -place)
         return noise
 
     def _central(self) -> int:
@@ -457,12 +444,9 @@ class CanonicalNoise(NoiseMechanism[R]):
         while below[-1] > 0 and len(below) <= _MOST_STEPS:
             below.append(max(Fraction(0), below[-1] - self.delta) / ratio)
         if below[-1] > 0 or ratio <= 1:
-            raise ParameterError(
-                "epsilon",
-                float(self.epsilon),
-                f"at least what {_MOST_STEPS} steps attain at this delta",
-                "DiscreteLaplace has no such limit",
-            )
+            allowed = f"at least what {_MOST_STEPS} steps attain at this delta"
+            hint = "DiscreteLaplace has no such limit"
+            raise ParameterError("epsilon", float(self.epsilon), allowed, hint)
         half = [more - less for more, less in pairwise(below)]
         return (*reversed(half), 1 - 2 * below[0], *half)
 
@@ -481,10 +465,13 @@ class CanonicalNoise(NoiseMechanism[R]):
             neighbours=((0, 1), (1, 0)),
         )
 
-    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
+    def draw(self, datasets: Sequence[object], count: int, rng: samplers.Rng) -> Outputs:
         """Draw the value plus noise: integers of shape (datasets, count)."""
-        values, masses = repeated_values(one_integer(self.query, datasets), count), self.masses()
+        values, masses = (
+            samplers.repeated_values(one_integer(self.query, datasets), count),
+            self.masses(),
+        )
         units = parameters.whole_part(self.sensitivity.value)
         steps = from_law(masses, values.size, rng) - len(masses) // 2
-        inside = uniform_below(units, values.size, rng) - units // 2
-        return add_whole(values, units * steps + inside)
+        inside = samplers.uniform_below(units, values.size, rng) - units // 2
+        return samplers.add_whole(values, units * steps + inside)

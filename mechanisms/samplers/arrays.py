@@ -94,9 +94,8 @@ def granularity(**argument: object) -> tuple[Fraction, int]:
     exact = arguments.positive(**argument)
     exponent = exact.numerator.bit_length() - exact.denominator.bit_length()
     if not (abs(exponent) <= 2000 and exact == Fraction(2) ** exponent):
-        raise ParameterError(
-            name, value, "a power of two in [2^-2000, 2^2000]", "use default_granularity(scale)"
-        )
+        allowed = "a power of two in [2^-2000, 2^2000]"
+        raise ParameterError(name, value, allowed, "use default_granularity(scale)")
     return exact, exponent
 
 

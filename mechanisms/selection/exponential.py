@@ -36,12 +36,8 @@ _AT_ONCE: Final = 1 << 18  # Noisy numbers in memory at a time.
 def one_direction(mechanism: Mechanism[Any], parameter: Field, value: bool) -> None:  # noqa: FBT001
     """Refuse a claim that no two scores move in opposite directions, under symmetric relations."""
     if value and mechanism.relation.symmetric:
-        raise ParameterError(
-            parameter.name,
-            value,
-            f"False under {mechanism.relation}",
-            "replacing a record can raise one score and lower another",
-        )
+        hint = "replacing a record can raise one score and lower another"
+        raise ParameterError(parameter.name, value, f"False under {mechanism.relation}", hint)
 
 
 @frozen(kw_only=True, repr=False, field_transformer=parameters.named)

@@ -159,12 +159,9 @@ def _kept(epsilon: Fraction, delta: Fraction) -> tuple[Fraction, ...]:
         last = Fraction(floor(most * 2**bits), 2**bits)
         chances.append(last)
     if last < 1:
-        raise ParameterError(
-            "epsilon",
-            float(epsilon),
-            f"larger, or delta: even {_LONGEST} records would not surely be enough",
-            "the budget of one partition is what was given over contributions",
-        )
+        allowed = f"larger, or delta: even {_LONGEST} records would not surely be enough"
+        hint = "the budget of one partition is what was given over contributions"
+        raise ParameterError("epsilon", float(epsilon), allowed, hint)
     return tuple(chances)
 
 

@@ -14,37 +14,20 @@ from numpy.typing import ArrayLike, NDArray
 from dpproof.accountant import L2, Guarantee, ParameterError, post_process
 from dpproof.accountant.guarantees.rounding import sqrt_up
 from dpproof.accountant.relation import R
-from dpproof.mechanisms import parameters
+from dpproof.mechanisms import parameters, samplers
 from dpproof.mechanisms.blocks import Blocks
+from dpproof.mechanisms.learning import records
 from dpproof.mechanisms.learning.perceptron import ClassMeans, members
-from dpproof.mechanisms.learning.records import (
-    MOST_CLASSES,
-    PRODUCT_BITS,
-    RECORD_BITS,
-    STATE_BITS,
-    WIDEST,
-    GridRecords,
-    Vectors,
-    clipped_rows,
-    is_sparse,
-)
 from dpproof.mechanisms.mechanism import Mechanism, Outputs
 from dpproof.mechanisms.noise.gaussian import Gaussian
-from dpproof.mechanisms.samplers import (
-    Rng,
-    as_floats,
-    default_granularity,
-    gaussian_rounded,
-    repeated_values,
-)
 from dpproof.mechanisms.samplers.arrays import scale as noise_scale
 from dpproof.mechanisms.statistics.bounded_mean import rows_on_grid
 
 # Soundness: halves of 12 bits have products below 2^24, of which 2^29 add up to at most 2^53.
-_HALF_BITS: Final = RECORD_BITS // 2
+_HALF_BITS: Final = records.RECORD_BITS // 2
 # Sums are split into multiples of 2^4, which noise does not change, and a rest below 2^4.
 _WHOLE_BITS: Final = 4
-_REST_BITS: Final = 2 * RECORD_BITS + _WHOLE_BITS - RECORD_BITS
+_REST_BITS: Final = 2 * records.RECORD_BITS + _WHOLE_BITS - records.RECORD_BITS
 
 
 @final
@@ -87,8 +70,8 @@ class SecondMoments(Mechanism[R]):
 
     @features.validator
     def _narrow(self, _parameter: object, features: int | None) -> None:
-        if features is not None and features > WIDEST:
-            raise ParameterError("features", features, f"at most {WIDEST}")
+        if features is not None and features > records.WIDEST:
+            raise ParameterError("features", features, f"at most {records.WIDEST}")
 
     def __attrs_post_init__(self) -> None:
         noise_scale(sigma=self.sigma / self._unit**2)
@@ -106,11 +89,11 @@ class SecondMoments(Mechanism[R]):
             noise.guarantee(), description="scaling entries of a noisy matrix by constants"
         )
 
-    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
+    def draw(self, datasets: Sequence[object], count: int, rng: samplers.Rng) -> Outputs:
         """Draw symmetric matrices: float64, shape (len(datasets), count, features, features)."""
         sums = [self.moments(data) for data in datasets]
-        whole = repeated_values(np.stack([high for high, _ in sums]), count)
-        rest = repeated_values(np.stack([low for _, low in sums]), count)
+        whole = samplers.repeated_values(np.stack([high for high, _ in sums]), count)
+        rest = samplers.repeated_values(np.stack([low for _, low in sums]), count)
         scale = self.sigma / self._unit**2
         noisy = np.zeros(rest.shape)
         row, column = np.triu_indices(rest.shape[-1])
@@ -128,8 +111,8 @@ class SecondMoments(Mechanism[R]):
         high += middle >> _HALF_BITS
         digits = low & (1 << _HALF_BITS) - 1
         digits += (middle & (1 << _HALF_BITS) - 1) << _HALF_BITS
-        digits += (high & (1 << _REST_BITS) - 1) << RECORD_BITS
-        rest = np.ldexp(digits.astype(np.float64), -2 * RECORD_BITS)
+        digits += (high & (1 << _REST_BITS) - 1) << records.RECORD_BITS
+        rest = np.ldexp(digits.astype(np.float64), -2 * records.RECORD_BITS)
         return np.asarray(high >> _REST_BITS), np.asarray(rest)
 
     def _digits(self, data: object) -> tuple[int, *tuple[NDArray[np.int64], ...]]:
@@ -139,7 +122,7 @@ class SecondMoments(Mechanism[R]):
         width = rows.vectors.shape[1]
         high, middle, low = (np.zeros((width, width), dtype=np.int64) for _ in range(3))
         for vectors, _, _ in rows.pieces():
-            dense = vectors.toarray() if is_sparse(vectors) else vectors
+            dense = vectors.toarray() if records.is_sparse(vectors) else vectors
             upper = np.floor(dense * 2.0**-_HALF_BITS)
             lower = dense - upper * 2.0**_HALF_BITS
             mixed = (upper.T @ lower).astype(np.int64)
@@ -155,12 +138,12 @@ class SecondMoments(Mechanism[R]):
 
 
 def _with_noise(
-    whole: NDArray[np.int64], rest: NDArray[np.float64], sigma: Fraction, rng: Rng
+    whole: NDArray[np.int64], rest: NDArray[np.float64], sigma: Fraction, rng: samplers.Rng
 ) -> NDArray[np.float64]:
     """Return whole 2^4 + rest with noise, rounded to a grid of which 2^4 is a multiple."""
-    grain = min(default_granularity(sigma), Fraction(2**_WHOLE_BITS))
-    steps = gaussian_rounded(rest, sigma, grain, rng)
-    return as_floats(steps + whole.astype(np.object_) * int(2**_WHOLE_BITS / grain), grain)
+    grain = min(samplers.default_granularity(sigma), Fraction(2**_WHOLE_BITS))
+    steps = samplers.gaussian_rounded(rest, sigma, grain, rng)
+    return samplers.as_floats(steps + whole.astype(np.object_) * int(2**_WHOLE_BITS / grain), grain)
 
 
 Centres: TypeAlias = tuple[tuple[float, ...], ...]
@@ -173,12 +156,12 @@ _AT_ONCE: Final = 1 << 20  # Numbers in memory for the runs that are made togeth
 
 
 def _start(centres: ArrayLike, _name: str = "value") -> Centres:
-    allowed = f"finite numbers of shape (k, features), k from 1 to {MOST_CLASSES}"
+    allowed = f"finite numbers of shape (k, features), k from 1 to {records.MOST_CLASSES}"
     try:
         array = np.asarray(centres, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         raise ParameterError("centres", centres, allowed) from None
-    if array.ndim != 2 or not 1 <= len(array) <= MOST_CLASSES or array.shape[1] < 1:
+    if array.ndim != 2 or not 1 <= len(array) <= records.MOST_CLASSES or array.shape[1] < 1:
         raise ParameterError("centres", array.shape, allowed)
     if not np.isfinite(array).all():
         raise ParameterError("centres", "nan or infinity", allowed)
@@ -242,7 +225,7 @@ class NoisyLloyd(Mechanism[R]):
         steps = self._step().repeat(self.steps).guarantee()
         return post_process(steps, description="Lloyd's rule for the next centres")
 
-    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
+    def draw(self, datasets: Sequence[object], count: int, rng: samplers.Rng) -> Outputs:
         """Run ``count`` times on each dataset: records of shape (len(datasets), count)."""
         features = len(self.centres[0])
         read = functools.partial(rows_on_grid, norm=float(self.norm), features=features)
@@ -262,10 +245,12 @@ class NoisyLloyd(Mechanism[R]):
                 some["centres"], some["counts"] = self._runs(rows, len(some), rng)
         return np.asarray(outputs)
 
-    def _runs(self, rows: Blocks, runs: int, rng: Rng) -> tuple[Vectors, Vectors]:
+    def _runs(
+        self, rows: Blocks, runs: int, rng: samplers.Rng
+    ) -> tuple[records.Vectors, records.Vectors]:
         """Make all steps of some runs, each with its own noise; return last centres and counts."""
         step, unit, number = self._step(), float(self.norm), len(self.centres)
-        first = clipped_rows(np.array(self.centres), unit, STATE_BITS)
+        first = records.clipped_rows(np.array(self.centres), unit, records.STATE_BITS)
         centres, counts = np.tile(first, (runs, 1, 1)), np.zeros((runs, number))
         public = np.random.default_rng(0)
         for _ in range(self.steps):
@@ -276,9 +261,9 @@ class NoisyLloyd(Mechanism[R]):
             largest = means[np.arange(runs), counts.argmax(axis=1)][:, np.newaxis]
             beside = largest + _ASIDE * public.normal(size=first.shape)
             moved = np.where(many[..., np.newaxis], means, beside)
-            flat = clipped_rows(moved.reshape(-1, first.shape[1]), 1.0, STATE_BITS)
+            flat = records.clipped_rows(moved.reshape(-1, first.shape[1]), 1.0, records.STATE_BITS)
             centres = flat.reshape(centres.shape)
-        return centres * 2.0**-STATE_BITS * unit, counts
+        return centres * 2.0**-records.STATE_BITS * unit, counts
 
     def _step(self) -> ClassMeans[R]:
         return ClassMeans(
@@ -291,7 +276,9 @@ class NoisyLloyd(Mechanism[R]):
         )
 
 
-def _members(centres: Vectors, classes: int, rows: GridRecords) -> tuple[int, Vectors, Vectors]:
+def _members(
+    centres: records.Vectors, classes: int, rows: records.GridRecords
+) -> tuple[int, records.Vectors, records.Vectors]:
     """Return the number of rows, and the sum and the number of those next to each centre."""
     shape = (len(centres), classes, centres.shape[2])
     sums, counts = np.zeros(shape), np.zeros(shape[:2])
@@ -302,7 +289,7 @@ def _members(centres: Vectors, classes: int, rows: GridRecords) -> tuple[int, Ve
     return rows.total, sums, counts
 
 
-def nearest(vectors: Vectors, centres: Vectors) -> NDArray[np.int64]:
+def nearest(vectors: records.Vectors, centres: records.Vectors) -> NDArray[np.int64]:
     """Return the nearest centre of every row, for each set of centres; ties go to the first.
 
     Rows are integers of norm at most 2^24, centres, shape (..., k, features), of at most 2^28.
@@ -312,6 +299,6 @@ def nearest(vectors: Vectors, centres: Vectors) -> NDArray[np.int64]:
         for all rows. So the difference is exact, and depends on the row and the centres alone.
     """
     squares = np.square(centres.astype(np.int64)).sum(axis=-1)
-    halved = np.floor(squares * 2.0 ** (PRODUCT_BITS - 2 * STATE_BITS - 1))
+    halved = np.floor(squares * 2.0 ** (records.PRODUCT_BITS - 2 * records.STATE_BITS - 1))
     scores = vectors @ centres.swapaxes(-1, -2) - halved[..., np.newaxis, :]
     return np.asarray(scores.argmax(axis=-1), dtype=np.int64)

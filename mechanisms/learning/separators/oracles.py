@@ -199,9 +199,8 @@ class EnumerationOracle(Oracle):
     def accepts(self, space: Space, loss: Loss) -> None:  # noqa: ARG002  # any loss
         """Refuse more than 2^26 vectors of levels."""
         if len(space.levels) ** space.coordinates > MOST_CANDIDATES:
-            raise ParameterError(
-                "oracle", self, "able to list the space", f"at most {MOST_CANDIDATES} vectors"
-            )
+            allowed = "able to list the space"
+            raise ParameterError("oracle", self, allowed, f"at most {MOST_CANDIDATES} vectors")
 
     def minima(self, problem: Problem, noises: NDArray[Any]) -> Integers:
         """Compare all candidates."""

@@ -109,7 +109,7 @@ def budget(  # the options of a command
     if as_json:
         streams.say_json("budget", answer(spent))
     else:
-        from dpproof.reports.table import show  # noqa: PLC0415  # not needed for JSON
+        from dpproof.reports.words import show  # noqa: PLC0415  # not needed for JSON
 
         show(spent, streams.console())
     if spent.interrupted:
@@ -149,7 +149,7 @@ def calibrate(
     if as_json:
         streams.say_json("calibrate", answer(solved))
     else:
-        from dpproof.reports.table import show_solved  # noqa: PLC0415  # not needed for JSON
+        from dpproof.reports.words import show_solved  # noqa: PLC0415  # not needed for JSON
 
         show_solved(solved, streams.console())
     return HOLDS
@@ -380,8 +380,7 @@ def refute(
     They are asked random questions. Below a lower end of ours that some instance attains, a claim
     is refuted. Exit status: 0 nothing is, 1 something is, 2 a rigorous number contradicts ours.
     """
-    from dpproof.commands.refute import refute as ask  # noqa: PLC0415  # as in budget
-    from dpproof.refute.referee import write  # noqa: PLC0415  # as in budget
+    from dpproof.refute.referee import refute as ask, write  # noqa: PLC0415  # as in budget
 
     reports = ask(libraries, python, seconds, seed)
     if out is not None:
@@ -467,7 +466,7 @@ def explain(before: str, after: str, *, seconds: float | None) -> int:
     It goes from BEFORE to AFTER, one change at a time.
     """
     from dpproof.pipeline import parse  # noqa: PLC0415  # as in budget
-    from dpproof.reports.table import lines  # noqa: PLC0415  # as in budget
+    from dpproof.reports.words import lines  # noqa: PLC0415  # as in budget
 
     one, other = parse.load(before), parse.load(after)
     warn(max(one.delta, other.delta))

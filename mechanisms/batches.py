@@ -30,8 +30,9 @@ def index_batches(
         [4, 3, 3]
     """
     if not isinstance(scheme, sampling.EpochScheme):
-        allowed = "ShuffledBatches(...), RandomAllocation(...) or BallsInBins(...)"
-        raise ParameterError("scheme", scheme, allowed)
+        raise ParameterError(
+            "scheme", scheme, "ShuffledBatches(...), RandomAllocation(...) or BallsInBins(...)"
+        )
     if not isinstance(scheme, sampling.ShuffledBatches):
         yield from _drawn(scheme, arguments.whole(records=records), as_rng(rng))
         return
@@ -65,8 +66,12 @@ def index_samples(
         [4, 4]
     """
     if not isinstance(scheme, sampling.SamplingScheme | sampling.CyclicPoisson):
-        allowed = "Poisson(...) or another scheme of one step, or CyclicPoisson(...)"
-        raise ParameterError("scheme", scheme, allowed, "index_batches draws whole epochs")
+        raise ParameterError(
+            "scheme",
+            scheme,
+            "Poisson(...) or another scheme of one step, or CyclicPoisson(...)",
+            "index_batches draws whole epochs",
+        )
     if isinstance(scheme, sampling.CyclicPoisson):
         size, turns = arguments.whole(records=records), arguments.count(steps=steps)
         yield from _in_turn(scheme, size, turns, as_rng(rng))

@@ -153,8 +153,9 @@ def from_opacus_history(
         True
     """
     if not isinstance(poisson, bool):
-        hint = "say True of Poisson samples, False of shuffling"
-        raise ParameterError("poisson", poisson, "True or False", hint)
+        raise ParameterError(
+            "poisson", poisson, "True or False", "say True of Poisson samples, False of shuffling"
+        )
     if poisson and not isinstance(relation, AddRemove | None):
         raise InputError("a history of Poisson samples is about add-remove neighbours")
     entries = _entries(history, "history")

@@ -24,10 +24,9 @@ from dpproof.ledger.budget import (
     returned,
 )
 from dpproof.ledger.chain import FORMAT, HeadFile
-from dpproof.ledger.changes import change
 from dpproof.ledger.errors import AlreadySpent, KeyConflict, LedgerError, TryAgain
 from dpproof.ledger.names import Where
-from dpproof.ledger.spending import Spend, SpendRequest
+from dpproof.ledger.spending import Spend, SpendRequest, change
 from dpproof.ledger.status import Logged, Status, WhatIf, log, status, what_if
 from dpproof.ledger.verify import Verification, contents, exported, imported, verified
 

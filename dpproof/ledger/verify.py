@@ -11,7 +11,7 @@ from typing import Any, Final, final
 
 from dpproof.accountant.errors import PrivacyError
 from dpproof.accountant.relation import RELATIONS
-from dpproof.ledger import budget, chain, changes, names, spending
+from dpproof.ledger import budget, chain, names, spending
 from dpproof.ledger.budget import State, proved_costs
 from dpproof.ledger.chain import canonical, digest
 from dpproof.ledger.errors import MISFITS, LedgerDamaged, LedgerError
@@ -155,8 +155,8 @@ class Replay:
             status = "committed" if kind == "commit" else "pending"
             self.keys[entry["key"]] = (status, at, self.keys[entry["key"]][2])
             self.owners[entry["key"]] = entry.get("owner", self.owners[entry["key"]])
-        elif kind in changes.KINDS:
-            self.budgets[entry["budget"]] = changes.applied(self.budgets[entry["budget"]], entry)
+        elif kind in spending.CHANGES:
+            self.budgets[entry["budget"]] = spending.applied(self.budgets[entry["budget"]], entry)
         elif kind == "release":
             at = self._pending(entry["key"])
             del self.keys[entry["key"]]

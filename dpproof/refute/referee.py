@@ -16,14 +16,17 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, final
 
+from dpproof import streams
 from dpproof.accountant import AddRemove, Bound, Guarantee, PrivacyError, ReplaceOne
 from dpproof.errors import InputError
 from dpproof.files import content, save
 from dpproof.interop.event import from_dp_event
 from dpproof.proofs import Certificate
+from dpproof.time_limit import ended_in_time
 
 # Values in the order in which a reader likes them: a reproducer moves towards the first.
 VALUES: Final[dict[str, tuple[float, ...]]] = {
@@ -613,3 +616,34 @@ def _ours(finding: Finding) -> str:
         f"known = from_dp_event({json.dumps(event)}, relation={neighbours}())\n"
         f"print(known.{question.method}({name}={at}), known.certify({name}={at}, lower={lower}))"
     )
+
+
+LAST: Final = 15.0  # seconds
+
+
+def refute(names: Sequence[str], python: str, seconds: float, seed: int) -> list[Report]:
+    """Ask libraries for so many seconds each, and print what came of it."""
+    available, wanted, reports = libraries(), dict[str, Library](), []
+    for name in names or available:
+        if name not in available and not name.endswith(".toml"):
+            raise InputError(
+                f"{name}: expected a file ending in .toml or one of {', '.join(available)}"
+            )
+        wanted |= {name: available[name]} if name in available else libraries(name)
+    for name, library in wanted.items():
+        peer = Peer(python)
+        try:
+            report = Report(name, peer.version(name), library, seed)
+            if not report.version:
+                streams.say(f"{name}: skipped, as it is not installed")
+                continue
+            with streams.progress(None) as step:
+                ask = partial(run, report, peer, seconds=seconds, progress=step)
+                ended_in_time(seconds + LAST, ask)
+        finally:
+            peer.close()
+        reports.append(report)
+        streams.say("\n".join(lines(report)))
+        if (ours := report.ours()) is not None:
+            raise InputError(f"{ours}: please report it, as both numbers are rigorous")
+    return reports

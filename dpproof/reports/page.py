@@ -25,7 +25,7 @@ from dpproof.accountant.errors import MissingDependency
 from dpproof.commands.budget import EPSILON
 from dpproof.errors import InputError
 from dpproof.files import save
-from dpproof.ledger import chain
+from dpproof.ledger import names
 from dpproof.ledger.status import BudgetStatus, Logged, Status
 from dpproof.pipeline.pipeline import Pipeline
 from dpproof.reports import facts, words
@@ -376,7 +376,7 @@ def ledger_page(place: str, status: Status, entries: Sequence[Logged]) -> str:
 def _budget(one: BudgetStatus, entries: Sequence[Logged]) -> dict[str, Any]:
     """Return what the page says of a budget."""
     about = ", ".join(name for name in (one.dataset, one.principal) if name) or "everything"
-    mine = chain.name((one.dataset, one.principal))
+    mine = names.name((one.dataset, one.principal))
     left = below(100 * one.remaining, 4)
     start = datetime.fromisoformat(entries[0].time)
     points = [

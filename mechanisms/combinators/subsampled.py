@@ -127,9 +127,12 @@ class Subsampled(OnBase[R]):
     def __post_init__(self) -> None:
         required_base(self.base)
         if not isinstance(self.scheme, sampling.SamplingScheme):
-            allowed = "Poisson(...), WithoutReplacement(...) or another scheme of one step"
-            hint = "a bare rate does not say how the records are drawn"
-            raise ParameterError("scheme", self.scheme, allowed, hint)
+            raise ParameterError(
+                "scheme",
+                self.scheme,
+                "Poisson(...), WithoutReplacement(...) or another scheme of one step",
+                "a bare rate does not say how the records are drawn",
+            )
 
     def guarantee(self) -> Guarantee[R]:
         """Return the base's guarantee, amplified by the theorem for this scheme and relation."""
@@ -279,12 +282,15 @@ class Allocated(OnBase[R]):
     def __post_init__(self) -> None:
         required_base(self.base)
         if not isinstance(self.scheme, sampling.EpochScheme | sampling.CyclicPoisson):
-            allowed = (
-                "ShuffledBatches(...), RandomAllocation(...), BallsInBins(...) or "
-                "CyclicPoisson(...)"
+            raise ParameterError(
+                "scheme",
+                self.scheme,
+                (
+                    "ShuffledBatches(...), RandomAllocation(...), BallsInBins(...) or "
+                    "CyclicPoisson(...)"
+                ),
+                "schemes that draw a sample for every step go to subsample",
             )
-            hint = "schemes that draw a sample for every step go to subsample"
-            raise ParameterError("scheme", self.scheme, allowed, hint)
 
     def guarantee(self) -> Guarantee[R]:
         """Return the guarantee of an epoch by the theorem for this scheme and relation."""

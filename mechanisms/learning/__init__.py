@@ -11,10 +11,6 @@ from typing import TYPE_CHECKING
 from dpproof.accountant import public_names
 
 if TYPE_CHECKING:
-    from dpproof.mechanisms.learning.aggregation import (
-        Aggregated as Aggregated,
-        aggregated as aggregated,
-    )
     from dpproof.mechanisms.learning.covers import (
         Cover as Cover,
         CoverUnion as CoverUnion,
@@ -31,7 +27,12 @@ if TYPE_CHECKING:
     from dpproof.mechanisms.learning.exponential_halfspaces import (
         ExponentialHalfspaces as ExponentialHalfspaces,
     )
-    from dpproof.mechanisms.learning.featured import Featured as Featured, Projected as Projected
+    from dpproof.mechanisms.learning.featured import (
+        Aggregated as Aggregated,
+        Featured as Featured,
+        Projected as Projected,
+        aggregated as aggregated,
+    )
     from dpproof.mechanisms.learning.logistic_objective import (
         LogisticObjective as LogisticObjective,
         PureLogisticObjective as PureLogisticObjective,

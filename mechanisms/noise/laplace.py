@@ -26,7 +26,7 @@ from dpproof.mechanisms.noise.finite_mechanism import MECHANISM_FINITE, attained
 from dpproof.mechanisms.queries import one_integer, real_values, whole_values
 from dpproof.mechanisms.samplers.discrete import from_law
 from dpproof.mechanisms.samplers.enclosure import exp_minus
-from dpproof.mechanisms.samplers.uniform import geometric_ratio
+from dpproof.mechanisms.samplers.rng import geometric_ratio
 
 MECHANISM_LAPLACE: Final = Theorem(
     rule="mechanism/laplace",

@@ -27,7 +27,14 @@ from dpproof.mechanisms.samplers.discrete import (
     subset_without_replacement as subset_without_replacement,
     subsets_without_replacement as subsets_without_replacement,
 )
-from dpproof.mechanisms.samplers.rng import Rng as Rng, as_rng as as_rng
+from dpproof.mechanisms.samplers.rng import (
+    Rng as Rng,
+    as_rng as as_rng,
+    bernoulli as bernoulli,
+    bernoulli_exp as bernoulli_exp,
+    bernoulli_exp_ratios as bernoulli_exp_ratios,
+    uniform_below as uniform_below,
+)
 from dpproof.mechanisms.samplers.rounded import (
     default_granularity as default_granularity,
     discrete_cube_norm as discrete_cube_norm,
@@ -35,10 +42,4 @@ from dpproof.mechanisms.samplers.rounded import (
     laplace_rounded as laplace_rounded,
     spherical_rounded as spherical_rounded,
     with_noise as with_noise,
-)
-from dpproof.mechanisms.samplers.uniform import (
-    bernoulli as bernoulli,
-    bernoulli_exp as bernoulli_exp,
-    bernoulli_exp_ratios as bernoulli_exp_ratios,
-    uniform_below as uniform_below,
 )

@@ -27,12 +27,12 @@ from dpproof.accountant.run_counts.law import (
 from dpproof.mechanisms.samplers import arrays, enclosure
 from dpproof.mechanisms.samplers.arrays import Integers, first_accepted, multiply_add, subtract
 from dpproof.mechanisms.samplers.enclosure import exp_minus, keep_probability
-from dpproof.mechanisms.samplers.rng import Rng
-from dpproof.mechanisms.samplers.uniform import (
+from dpproof.mechanisms.samplers.rng import (
     UNIT,
     WORD,
     Coins,
     LazyUniform,
+    Rng,
     bernoulli,
     bernoulli_enclosed,
     bernoulli_exp_near,

@@ -30,9 +30,9 @@ from dpproof.mechanisms.samplers.enclosure import (
     exp_minus,
     normal_two_tails,
 )
-from dpproof.mechanisms.samplers.rng import Rng
-from dpproof.mechanisms.samplers.uniform import (
+from dpproof.mechanisms.samplers.rng import (
     LazyUniform,
+    Rng,
     Uniforms,
     bernoulli,
     largest,

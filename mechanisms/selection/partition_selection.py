@@ -27,7 +27,7 @@ from dpproof.mechanisms.noise.histogram import Histogram, Noise
 from dpproof.mechanisms.queries import Query, whole_values
 from dpproof.mechanisms.samplers import Rng, uniform_below
 from dpproof.mechanisms.samplers.enclosure import exp_minus, normal_two_tails
-from dpproof.mechanisms.samplers.uniform import largest
+from dpproof.mechanisms.samplers.rng import largest
 
 _WORD: Final = 64  # The probabilities have so many bits beyond the first of delta, or more.
 _LONGEST: Final = 2_000

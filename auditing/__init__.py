@@ -8,8 +8,6 @@
 ('VIOLATION', True)
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from dpproof.accountant import public_names

@@ -37,8 +37,6 @@ The rest has a place by topic:
     other libraries recorded dpproof.proofs        the checker of certificates, by itself
 """
 
-from __future__ import annotations
-
 import functools
 import importlib
 import importlib.util

@@ -1,7 +1,5 @@
 """The error of the application for bad input, in one line."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterator

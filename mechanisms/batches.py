@@ -1,7 +1,5 @@
 """Batches of record numbers as a scheme draws them, for a training loop to use."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -12,8 +12,6 @@ A converter takes a value and the parameter's name, and returns what is kept; it
 is the type that the constructor takes. A validator looks at what is kept.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Bounds from the counts of one event: two limits, a fair coin, one linear inequality."""
 
-from __future__ import annotations
-
 import functools
 import math
 from abc import ABC, abstractmethod

@@ -3,8 +3,6 @@
 A new scheme is one row of ``CANDIDATES``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, NamedTuple, final

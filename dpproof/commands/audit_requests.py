@@ -1,7 +1,5 @@
 """``dpproof audit``: what is audited, from a file or from options."""
 
-from __future__ import annotations
-
 import importlib
 import os
 import sys

@@ -1,7 +1,5 @@
 """The cost of a pipeline: every stage alone, the total, and what an attacker gains."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence

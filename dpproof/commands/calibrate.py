@@ -1,7 +1,5 @@
 """Calibration: the one number at which a pipeline just meets its budget."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction

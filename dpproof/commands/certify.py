@@ -1,7 +1,5 @@
 """The certificate of a whole pipeline, verified before it is written."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial

@@ -5,8 +5,6 @@ pipeline's are, in its order, each chosen by the outputs before it, on finite ou
 computes the composition again.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from bisect import bisect_left

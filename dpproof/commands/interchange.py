@@ -1,7 +1,5 @@
 """``dpproof import`` and ``dpproof compare``: files of other tools."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Mapping

@@ -6,8 +6,6 @@
 True
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from dpproof.accountant import public_names

@@ -1,7 +1,5 @@
 """Events of dp-accounting by the names of their classes, and the guarantee of each."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

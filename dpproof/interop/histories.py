@@ -1,7 +1,5 @@
 """What other libraries record: accountants, histories, and the numbers of a training run."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Measurements of OpenDP, both ways."""
 
-from __future__ import annotations
-
 import importlib
 import math
 from collections.abc import Callable

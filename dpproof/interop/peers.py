@@ -1,7 +1,5 @@
 """The same event in other accountants, and why the numbers differ."""
 
-from __future__ import annotations
-
 import importlib
 import math
 from collections.abc import Callable

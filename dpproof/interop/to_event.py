@@ -1,7 +1,5 @@
 """From a guarantee to an event of dp-accounting, by its derivation."""
 
-from __future__ import annotations
-
 import importlib
 import math
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """Private learners with scikit-learn's interface; needs scikit-learn (the extra ``learn``)."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from dpproof.accountant import errors, public_names

@@ -1,7 +1,5 @@
 """Private linear classifiers with scikit-learn's interface."""
 
-from __future__ import annotations
-
 from abc import ABC
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

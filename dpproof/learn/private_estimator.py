@@ -1,7 +1,5 @@
 """What all estimators share: reading rows, the budget, the ledger, and one paid fit."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import inspect

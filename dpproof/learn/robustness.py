@@ -1,7 +1,5 @@
 """Robust accuracy as a bracket: what is certified, and what an attack leaves."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import numpy as np

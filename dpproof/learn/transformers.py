@@ -1,7 +1,5 @@
 """Private transformers, clusters and linear regression with scikit-learn's interface."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field

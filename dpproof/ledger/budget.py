@@ -1,7 +1,5 @@
 """Budgets of a ledger: a notion, the ways it may be spent in, and what guarantees cost there."""
 
-from __future__ import annotations
-
 import contextlib
 import math
 from collections.abc import Callable, Collection, Mapping

@@ -1,7 +1,5 @@
 """Entries of a ledger: canonical JSON, each with a hash of itself and of the one before."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json

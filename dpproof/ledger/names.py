@@ -1,7 +1,5 @@
 """Names in a ledger: of keys, datasets and principals, and the budgets that these have."""
 
-from __future__ import annotations
-
 import difflib
 import json
 from collections.abc import Mapping

@@ -3,8 +3,6 @@
 A budget that stands is lowered, closed, or raised by two who sign.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import platform

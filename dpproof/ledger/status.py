@@ -1,7 +1,5 @@
 """The spent and the remaining budget, and the entries of a ledger, as values."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Mapping

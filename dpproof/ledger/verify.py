@@ -1,7 +1,5 @@
 """Recompute a ledger from its entries: hashes, sums, keys and certificates."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 from collections.abc import Iterator, Mapping

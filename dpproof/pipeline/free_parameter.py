@@ -1,7 +1,5 @@
 """One number of a pipeline that calibration or a question changes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction

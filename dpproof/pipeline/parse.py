@@ -1,7 +1,5 @@
 """From the bytes of a pipeline file to a checked ``Pipeline``."""
 
-from __future__ import annotations
-
 import math
 import re
 import tomllib

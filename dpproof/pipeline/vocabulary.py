@@ -3,8 +3,6 @@
 Adding a mechanism to pipeline files is adding one entry to ``KINDS`` of its family in ``kinds/``.
 """
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

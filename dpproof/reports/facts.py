@@ -1,7 +1,5 @@
 """Everything that a report for a review board says, computed, and the registry's record."""
 
-from __future__ import annotations
-
 import hashlib
 import importlib
 import json

@@ -1,7 +1,5 @@
 """One self-contained page for a review board, or about a ledger, with its figures."""
 
-from __future__ import annotations
-
 import importlib
 import math
 import os

@@ -1,7 +1,5 @@
 """Several mechanisms on the same data, or several runs of one."""
 
-from __future__ import annotations
-
 import math
 import numbers
 from abc import ABC, abstractmethod

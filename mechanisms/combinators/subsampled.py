@@ -1,7 +1,5 @@
 """A mechanism on random samples, on the batches of an epoch, or on each record alone."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise

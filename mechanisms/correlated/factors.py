@@ -1,7 +1,5 @@
 """Factors of matrix mechanisms, the rounds that a record takes part in, and the sensitivity."""
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Gaussian noise on weighted sums of rounds: matrix mechanisms, and tree aggregation."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Sequence
 from fractions import Fraction

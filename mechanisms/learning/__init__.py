@@ -4,8 +4,6 @@ A learner adds up one bounded contribution per record, computed on an integer gr
 function of the released state and of that record alone, and releases the sum with noise.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from dpproof.accountant import public_names

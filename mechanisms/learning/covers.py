@@ -1,7 +1,5 @@
 """Finite sets of directions that come close to every direction."""
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ candidates it is, uniformly; a second pass over a small part of the candidates f
 holds counts and never the candidates, and nothing is computed in floating point that decides.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Learners around others: on the features of records, on projections, and by votes of blocks."""
 
-from __future__ import annotations
-
 import numbers
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -9,8 +9,6 @@ the solver returns is within r = (g + beta)/c of the exact minimum of the ideal 
 difference from that minimum has sensitivity 2 r given the minimum (proofs/theory/logistic.md).
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Private perceptrons: two classes, several by Kesler's construction, and noisy means."""
 
-from __future__ import annotations
-
 import functools
 import math
 from abc import ABC, abstractmethod

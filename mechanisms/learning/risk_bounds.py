@@ -4,8 +4,6 @@ Every bound is an upper end: terms above 0 are added and multiplied, each operat
 errs by a few units in the last place, and every result is enlarged by much more.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from fractions import Fraction

@@ -4,8 +4,6 @@ A test looks at noisy values only, so where it stops is a function of what was r
 are paid for, whether they are made or not: ending early is no refund.
 """
 
-from __future__ import annotations
-
 import functools
 from abc import ABC
 from collections.abc import Callable

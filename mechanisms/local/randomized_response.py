@@ -1,7 +1,5 @@
 """Local randomisers of a category: randomised response, hashing, subsets, bits; and surveys."""
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """Any mechanism with finitely many inputs and outputs, from its table of probabilities."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import permutations

@@ -1,7 +1,5 @@
 """Gaussian noise: on real values, with a covariance, on whole numbers, and as a Skellam number."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Sequence

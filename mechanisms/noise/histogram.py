@@ -1,7 +1,5 @@
 """Histograms: tables of counts, whose sensitivity follows from what one record adds to them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, Final, Literal, TypeAlias, final

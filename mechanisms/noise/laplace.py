@@ -1,7 +1,5 @@
 """Laplace noise: on real values, on whole numbers, truncated, in stairs, and canonical."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Noise by local sensitivity: a smooth bound on it, or a bound that is proposed and tested."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Integer arrays that never overflow, steps of grids, and the argument checks of samplers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any, Final

@@ -14,8 +14,6 @@ relative 2^(8 - w). They are called with at least 24 bits beyond p and the brack
 wider on both sides.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from fractions import Fraction

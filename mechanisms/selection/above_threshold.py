@@ -1,7 +1,5 @@
 """AboveThreshold, the sparse vector technique, with Laplace or normal noise."""
 
-from __future__ import annotations
-
 import dataclasses
 from abc import ABC
 from collections.abc import Sequence

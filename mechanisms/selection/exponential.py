@@ -1,7 +1,5 @@
 """Choices by scores: the exponential mechanism and its relatives, the best few, and quantiles."""
 
-from __future__ import annotations
-
 import math
 import numbers
 from abc import ABC

@@ -1,7 +1,5 @@
 """Which keys may be published, by how many records have each, and their noisy counts."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence

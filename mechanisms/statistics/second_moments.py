@@ -1,7 +1,5 @@
 """Statistics of rows: the matrix of second moments, and clusters by Lloyd's iteration."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Sequence
 from fractions import Fraction

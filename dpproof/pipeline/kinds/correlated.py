@@ -1,7 +1,5 @@
 """Words for sums of rounds whose noise is correlated by a factor of a matrix."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 from dpproof import mechanisms

@@ -1,7 +1,5 @@
 """The meaning of a word of a pipeline file: its parameters, and the mechanism that it builds."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Words for learners, whose margin and other free choices cost nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """Feature maps: public functions of one row, the same whatever other rows there are."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import math

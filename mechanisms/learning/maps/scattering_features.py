@@ -1,7 +1,5 @@
 """The scattering transform of images: wavelets that nobody trained."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import math

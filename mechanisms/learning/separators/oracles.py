@@ -6,8 +6,6 @@ of heads by pairs (tail features, b), and the tails v select theirs. Entries are
 of them exceeds the largest loss, so that products in floating point are exact in any order.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field

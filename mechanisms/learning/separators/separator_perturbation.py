@@ -1,7 +1,5 @@
 """Noise on separating features, and the exponential mechanism to compare it with."""
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence

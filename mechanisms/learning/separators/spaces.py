@@ -4,8 +4,6 @@ A candidate is a vector of levels, one a coordinate. Its pattern has one place f
 and every level but the lowest: 1 if the coordinate is at least at that level.
 """
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass

@@ -61,6 +61,7 @@ class LinearClassifier(ClassifierMixin, private_estimator.PrivateEstimator, ABC)
     fit_intercept: bool | None = False
     intercept_scaling: Number = 1
     max_weight: Number = 1
+    _maps_back = False  # whether weights of a linear map's rows are made those of rows before it
     score = private_estimator.scored(ClassifierMixin.score)
 
     @property
@@ -110,11 +111,9 @@ class LinearClassifier(ClassifierMixin, private_estimator.PrivateEstimator, ABC)
             if isinstance(self.neighbours, accountant.ReplaceLabel):
                 allowed = "left out under replace-label: a weight may tell the label"
                 raise ParameterError("sample_weight", "weights", allowed)
-            weights = private_estimator.read_targets(
-                sample_weight, rows.shape[0], name="sample_weight"
-            )
-            most = float(scale(self.max_weight, "max_weight"))
-            seed = self.random_state
+            read = private_estimator.read_targets
+            weights = read(sample_weight, rows.shape[0], name="sample_weight")
+            most, seed = float(scale(self.max_weight, "max_weight")), self.random_state
             rng = None if seed is None else np.random.default_rng([seed, 1])
             coins = (as_rng(rng).words(len(weights)) >> np.uint64(11)) * 2.0**-53
             with np.errstate(over="ignore"):
@@ -166,7 +165,7 @@ class LinearClassifier(ClassifierMixin, private_estimator.PrivateEstimator, ABC)
 
     def score_map(self) -> mechanisms.FeatureMap | None:
         """Return the map of the rows that released weights are multiplied with; None if none."""
-        return self.map
+        return None if self._maps_back and isinstance(self.map, LinearMap) else self.map
 
     def _extended(self, rows: Matrix) -> Matrix:
         """Append the constant feature to every row that is not blank."""
@@ -262,30 +261,17 @@ class PerceptronClassifier(LinearClassifier):
     batch: accountant.WithoutReplacement | None = None
 
     def _at(self, sigma: Number) -> mechanisms.Mechanism[Relation]:
-        classes = len(self._classes())
-        relation = self.neighbours
-        shared: dict[str, Any] = {
-            "margin": self.margin,
-            "margin_norm": self.margin_norm,
-            "rate": self.rate,
-            "steps": self.steps,
-            "sigma": sigma,
-            "norm": self.norm,
-            "relation": relation,
-            "average": self.average,
-            "stop": self.stop,
-            "batch": self.batch,
-        }
-        two = classes == 2
-        base = (
-            mechanisms.BatchPerceptron(**shared)
-            if two
-            else mechanisms.KeslerPerceptron(classes=classes, **shared)
+        own = ("margin", "margin_norm", "rate", "steps", "norm", "average", "stop", "batch")
+        given: dict[str, Any] = {name: getattr(self, name) for name in own}
+        given |= {"sigma": sigma, "relation": self.neighbours}
+        number = len(self._classes())
+        base: mechanisms.Mechanism[Relation] = (
+            mechanisms.BatchPerceptron(**given)
+            if number == 2
+            else mechanisms.KeslerPerceptron(classes=number, **given)
         )
         self._check_intercept()
-        if self.map is None:
-            return base
-        return mechanisms.Featured(base=base, map=self.map)
+        return base if self.map is None else mechanisms.Featured(base=base, map=self.map)
 
 
 # Share of the budget's epsilon at which the loss has its floor: the output noise has to fit above.
@@ -370,8 +356,7 @@ class LogisticRegression(LinearClassifier):
         return free.learner()
 
     def _at(self, sigma: Number) -> mechanisms.Mechanism[Relation]:
-        classes = len(self._classes())
-        relation = self.neighbours
+        classes, relation = len(self._classes()), self.neighbours
         self._check_intercept()
         shared: dict[str, Any] = {"sigma": sigma, "norm": self.norm, "relation": relation}
         descent = mechanisms.SoftmaxDescent(  # refuses bad steps for two classes, too
@@ -383,8 +368,8 @@ class LogisticRegression(LinearClassifier):
         )
         base: mechanisms.LogisticObjective[Relation] | mechanisms.SoftmaxDescent[Relation] = descent
         if classes == 2:
-            regulariser = self.regulariser
-            least = self._least(sigma, relation) if regulariser is None else regulariser
+            stated = self.regulariser
+            least = self._least(sigma, relation) if stated is None else stated
             base = mechanisms.LogisticObjective(regulariser=least, **shared)
         return base if self.map is None else mechanisms.Featured(base=base, map=self.map)
 
@@ -392,18 +377,12 @@ class LogisticRegression(LinearClassifier):
         """Return the least regulariser at which epsilon is that of the gradient alone."""
         norm = Fraction(1) if self.norm is None else Fraction(self.norm)
         free = free_regulariser(Fraction(sigma), norm) if sigma else Fraction(1)
-        if self.epsilon is None or isinstance(
-            relation, accountant.ReplaceOne | accountant.ReplaceLabel
-        ):
+        replaced = isinstance(relation, accountant.ReplaceOne | accountant.ReplaceLabel)
+        if self.epsilon is None or replaced:
             return free
         curved = 1 / (2 * Fraction(sigma) ** 2) if sigma else Fraction(1)
-        floored = 1 / (
-            curved + _FLOOR * accountant.arguments.positive(epsilon=self.epsilon) / norm**2
-        )
-        return min(free, floored)
-
-
-_SOLVERS: Final = ("descent", "phased")
+        floor = _FLOOR * accountant.arguments.positive(epsilon=self.epsilon)
+        return min(free, 1 / (curved + floor / norm**2))
 
 
 @final
@@ -448,9 +427,7 @@ class MarginClassifier(LinearClassifier):
     records: int | None = None
     radius: Number = 1
 
-    def score_map(self) -> mechanisms.FeatureMap | None:
-        """Return the map, unless it is linear: weights are for rows before mapping then."""
-        return None if isinstance(self.map, LinearMap) else self.map
+    _maps_back = True
 
     def _at(self, sigma: Number) -> mechanisms.Mechanism[Relation]:
         relation = self.neighbours
@@ -461,14 +438,9 @@ class MarginClassifier(LinearClassifier):
             why = "PerceptronClassifier and LogisticRegression learn more in one chain"
             raise ParameterError("classes", self.classes, "two labels", why)
         moved = L2Contribution(norm, relation).as_l2().value
-        shared: dict[str, Any] = {
-            "margin": self.margin,
-            "norm": norm,
-            "map": self.map,
-            "relation": relation,
-            "records": self.records,
-            "radius": self.radius,
-        }
+        own = ("margin", "map", "records", "radius")
+        shared: dict[str, Any] = {name: getattr(self, name) for name in own}
+        shared |= {"norm": norm, "relation": relation}
         base: mechanisms.MarginDescent[Relation] | mechanisms.PhasedHinge[Relation]
         if self.solver == "descent":
             steps = accountant.arguments.count(steps=self.steps)
@@ -477,9 +449,7 @@ class MarginClassifier(LinearClassifier):
         elif self.solver == "phased":
             base = mechanisms.PhasedHinge(mu=moved / noise, **shared)
         else:
-            raise ParameterError(
-                "solver", self.solver, " or ".join(repr(name) for name in _SOLVERS)
-            )
+            raise ParameterError("solver", self.solver, "'descent' or 'phased'")
         return base
 
     def _norm_bound(self) -> Fraction:
@@ -542,6 +512,7 @@ class CoverClassifier(LinearClassifier):
     max_weight: Number = field(init=False, default=1)
     cover: Cover | mechanisms.CoverUnion | None = None
     prior: Sequence[Number] | None = None
+    _maps_back = True
 
     def learner(self) -> mechanisms.Mechanism[Relation]:
         """Return the mechanism that ``fit`` releases from, for two classes."""
@@ -573,7 +544,3 @@ class CoverClassifier(LinearClassifier):
         """Keep the weights, and the number of the candidate."""
         self.index_ = int(released.index)
         return super().adopt(released, guarantee)
-
-    def score_map(self) -> mechanisms.FeatureMap | None:
-        """Return the map, unless it is linear: weights are for rows before mapping then."""
-        return None if isinstance(self.map, LinearMap) else self.map

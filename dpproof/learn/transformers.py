@@ -120,11 +120,8 @@ class PCA(TransformerMixin, private_estimator.UnlabelledEstimator):  # type: ign
         center: object = self.center
         if not isinstance(center, bool):
             raise ParameterError("center", center, "True or False")
-        lengths = 1 + (_CONSTANT if center else 0)
-        relation = self.neighbours
-        return mechanisms.SecondMoments(
-            sigma=sigma, norm=sqrt_up(lengths * norm**2), relation=relation
-        )
+        longest = sqrt_up((1 + (_CONSTANT if center else 0)) * norm**2)
+        return mechanisms.SecondMoments(sigma=sigma, norm=longest, relation=self.neighbours)
 
     def _rows(self, X: Any, *_: Any) -> NDArray[np.float64]:
         """Return the clipped rows, with the constant feature."""
@@ -398,9 +395,8 @@ class SelectKBest(SelectorMixin, private_estimator.PrivateEstimator):  # type: i
     def transform(self, X: ArrayLike) -> Any:
         """Return the columns that were picked, in the order of the rows; sparse if X is."""
         check_is_fitted(self)
-        return private_estimator.read_rows(self, X, fitting=False, finite=False)[
-            :, self.get_support()
-        ]
+        rows = private_estimator.read_rows(self, X, fitting=False, finite=False)
+        return rows[:, self.get_support()]
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self, "columns_")
@@ -416,9 +412,8 @@ class SelectKBest(SelectorMixin, private_estimator.PrivateEstimator):  # type: i
             sensitivity=L2(sqrt_up(Fraction(moved)), relation),
             query=lambda data: np.bincount(_known(data), minlength=number),
         )
-        pick = mechanisms.ExponentialMechanism(
-            epsilon=2 * moved / noise, sensitivity=LInf(moved, relation)
-        )
+        bound = LInf(moved, relation)
+        pick = mechanisms.ExponentialMechanism(epsilon=2 * moved / noise, sensitivity=bound)
         then = _Covariances(mechanisms.TopK(pick, k=k), float(self.bound))
         return mechanisms.Chained(first=counts, then=then)
 
@@ -429,9 +424,8 @@ class SelectKBest(SelectorMixin, private_estimator.PrivateEstimator):  # type: i
             raise ParameterError("k", self.k, f"at most the number of columns, {rows.shape[1]}")
         if rows.shape[0] > MOST_RECORDS:
             raise ParameterError("X", rows.shape, f"at most {MOST_RECORDS} rows")
-        numbers = class_numbers(
-            private_estimator.read_labels(y, rows.shape[0]), public_classes(self.classes)
-        )
+        labels = private_estimator.read_labels(y, rows.shape[0])
+        numbers = class_numbers(labels, public_classes(self.classes))
         with np.errstate(invalid="ignore"):  # nan where a cell is not finite, in sparse rows, too
             finite = np.asarray((rows * 0).sum(axis=1)) == 0
         blank = np.asarray((rows != 0).sum(axis=1)) == 0

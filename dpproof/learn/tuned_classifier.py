@@ -168,9 +168,7 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         """Return the parameters of all candidates, in the order of ``best_index_``."""
         estimator: object = self.estimator
         if not isinstance(estimator, Tunable):
-            allowed = (
-                "a PerceptronClassifier(...), MarginClassifier(...) or LogisticRegression(...)"
-            )
+            allowed = "PerceptronClassifier(...), MarginClassifier(...) or LogisticRegression(...)"
             name = type(estimator).__name__
             raise ParameterError("estimator", name, allowed, _NOT_TUNED.get(name, ""))
         if estimator.epsilon is None or estimator.delta is None:
@@ -244,9 +242,8 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
     def fit_blocks(self, blocks: object, *, executor: object = None) -> NoReturn:
         """Raise ``NeedsAllRecords``: candidates are trained and scored on all records."""
         del blocks, executor
-        raise mechanisms.NeedsAllRecords(
-            "TunedClassifier trains and scores its candidates on all records"
-        )
+        why = "TunedClassifier trains and scores its candidates on all records"
+        raise mechanisms.NeedsAllRecords(why)
 
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
@@ -266,13 +263,10 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
                 stacklevel=2,
             )
         reader = self._clone(listed[0])  # as every candidate reads
-        records, guarantee = (
-            reader.labelled(X, y, sample_weight),
-            private_estimator.marked(learner.guarantee()),
-        )
-        with private_estimator.paid(
-            reader.ledger, reader.ledger_key, guarantee, type(self).__name__
-        ):
+        records = reader.labelled(X, y, sample_weight)
+        guarantee = private_estimator.marked(learner.guarantee())
+        account, name = (reader.ledger, reader.ledger_key), type(self).__name__
+        with private_estimator.paid(*account, guarantee, name):
             index, (model, (_, wrong)) = learner.release(records, rng=reader.rng())
         self.guarantee_, self.public_data_ = guarantee, private_estimator.data_are_public()
         self.best_index_ = int(index)
@@ -336,9 +330,8 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
             map=self.estimator.score_map(),
             relation=parts[0].relation,
         )
-        return mechanisms.UniformChoice(
-            parts=tuple(mechanisms.Chained(first=part, then=counts) for part in parts)
-        )
+        chains = (mechanisms.Chained(first=part, then=counts) for part in parts)
+        return mechanisms.UniformChoice(parts=tuple(chains))
 
     def _shares(self) -> tuple[Fraction, Fraction]:
         """Return the shares of the count that chooses and of the one that is reported."""
@@ -361,11 +354,8 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         """Return a candidate's learner, one training of which costs mu, exactly or in the limit."""
         # Heuristic: a limit theorem splits the budget; the price is of the noise there is.
         candidate = self._clone({**changes, "epsilon": None, "delta": None, "sigma": 1})
-        regulariser = None
-        if (
-            isinstance(candidate, LogisticRegression)
-            and len(public_classes(candidate.classes)) == 2
-        ):
+        regulariser, number = None, len(public_classes(candidate.classes))
+        if isinstance(candidate, LogisticRegression) and number == 2:
             regulariser = candidate.regulariser
             candidate.set_params(regulariser=None)
         stated = candidate.learner().guarantee()

@@ -106,8 +106,6 @@ class HeadFile:
     A write of another process may be older by an entry or two; it is in the ledger all the same.
     """
 
-    __slots__ = ("path",)
-
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = os.fspath(path)
 

@@ -82,19 +82,14 @@ class Ledger:
         Fraction(3, 4)
     """
 
-    __slots__ = ("_database", "_head_file", "_last_states", "_memories", "_opens", "place")
-
     def __init__(
         self,
         place: str | os.PathLike[str],
         database: places.Database,
         head_file: HeadFile | None = None,
     ) -> None:
-        self._opens, self._database, self._head_file = (
-            places.hidden(os.fspath(place)),
-            database,
-            head_file,
-        )
+        self._opens, self._database = places.hidden(os.fspath(place)), database
+        self._head_file = head_file
         self.place = places.masked(os.fspath(place)[:])
         self._last_states: dict[str, State] = {}  # to plan with; what they say is checked again
         self._memories: dict[tuple[Guarantee[Any], str, str], dict[str, Any]] = {}

@@ -431,8 +431,6 @@ class Spend:
         closed: the ways of spending that admit nothing any more because of it.
     """
 
-    __slots__ = ("_attempt", "_ledger", "closed", "committed", "fresh", "key", "label")
-
     def __init__(
         self,
         ledger: Keeper,

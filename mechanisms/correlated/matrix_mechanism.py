@@ -39,8 +39,6 @@ class NoisyRounds:
     that no data decides. What ``add`` returns is a function of these noisy sums alone.
     """
 
-    __slots__ = ("_factor", "_place", "_rng", "_rows", "_shape", "_sigma")
-
     def __init__(self, factor: factors.Factor, sigma: Fraction, rng: Rng) -> None:
         self._factor, self._sigma, self._rng = factor, sigma, rng
         self._rows: _TriangularRows | _TreeRows

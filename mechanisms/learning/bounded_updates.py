@@ -498,8 +498,7 @@ class SumLearner(Mechanism[R], ABC):
 
     def _read(self, data: object) -> GridRecords:
         """Put the labelled rows on the grid in units of the norm bound."""
-        norm = None if self.norm is None else float(self.norm)
-        return on_grid(data, self._encode, norm=norm, features=self.features, compact=True)
+        return on_grid(data, self._encode, norm=self.norm, features=self.features, compact=True)
 
     @property
     @final

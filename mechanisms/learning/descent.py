@@ -215,7 +215,7 @@ def mapped_records(
     """Return records of labels 1 and -1, their rows mapped, clipped to ``norm``, on the grid."""
     read = data if plan is None else plan.records(data)
     width = features if plan is None else plan.output_features
-    return on_grid(read, signs, norm=float(norm), features=width, compact=compact)
+    return on_grid(read, signs, norm=norm, features=width, compact=compact)
 
 
 _PERMUTATION: Final = "permutation"

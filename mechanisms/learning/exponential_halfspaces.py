@@ -53,8 +53,6 @@ class Block:
 class Mistakes:
     """The numbers of mistakes y <w, x> <= 0 of a cover's directions, exactly."""
 
-    __slots__ = ("_exact", "_flags", "_near", "_rough", "_slack", "paired")
-
     def __init__(self, signed: Vectors, *, paired: bool) -> None:
         """Keep the records in binary32 too: products of integers up to 2^24 are nearly exact."""
         self._exact = np.ascontiguousarray(signed.T)

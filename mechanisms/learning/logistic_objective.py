@@ -322,15 +322,14 @@ class Release:
         features: int | None,
     ) -> Outputs:
         """Release ``count`` minima of each of labelled rows, clipped to the norm, in data units."""
-        clip = None if norm is None else float(norm)
         released = []
         for data in datasets:
-            rows = signed(labelled(data, signs, norm=clip, features=features, compact=True))
+            rows = signed(labelled(data, signs, norm=norm, features=features, compact=True))
             batch = max(1, _ENTRIES // max(1, rows.shape[0]))
             sizes = [min(batch, count - start) for start in range(0, count, batch)]
             weights = np.concatenate([self.draw(rows, size, rng) for size in sizes])
             flags, steps = np.zeros(count, dtype=np.bool_), np.ones(count, dtype=np.int64)
-            released.append(learned(flags, steps, weights / (clip or 1.0)))
+            released.append(learned(flags, steps, weights / float(norm or 1)))
         return np.stack(released)
 
     def draw(self, rows: Matrix, runs: int, rng: Rng) -> Vectors:

@@ -365,9 +365,8 @@ class ClassMeans(Mechanism[R]):
 
     def _totals(self, data: object) -> tuple[int, Vectors, Vectors]:
         """Return the number of records, and the exact sums and counts of every class."""
-        norm = None if self.norm is None else float(self.norm)
         encode = functools.partial(class_numbers, classes=self.classes)
-        records = on_grid(data, encode, norm=norm, features=self.features, compact=True)
+        records = on_grid(data, encode, norm=self.norm, features=self.features, compact=True)
         sums = np.zeros((self.classes, records.vectors.shape[1]))
         counts = np.zeros(self.classes)
         for vectors, classes, _ in records.pieces():

@@ -272,7 +272,7 @@ def on_grid(
     data: object,
     encode: Encoder,
     *,
-    norm: float | None,
+    norm: arguments.Number | None,
     features: int | None,
     compact: bool = False,
 ) -> GridRecords:

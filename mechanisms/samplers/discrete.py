@@ -171,8 +171,6 @@ def _block_sums(terms: NDArray[np.float64], width: int) -> NDArray[np.float64]:
 class _Sums:
     """Partial sums of e^-gap, each so many times, as integer brackets, cached by precision."""
 
-    __slots__ = ("_gaps", "_known", "_times")
-
     def __init__(self, gaps: list[Fraction], times: list[int] | None = None) -> None:
         self._gaps = gaps
         self._times = times or [1] * len(gaps)

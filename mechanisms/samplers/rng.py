@@ -100,8 +100,6 @@ class ReplayRng(Rng):
         True
     """
 
-    __slots__ = ("_philox",)
-
     def __init__(self, seed: int | bytes) -> None:
         if isinstance(seed, bool) or not isinstance(seed, int | bytes):
             raise ParameterError("seed", seed, "an int or bytes")
@@ -118,8 +116,6 @@ class ReplayRng(Rng):
 @final
 class GeneratorRng(Rng):
     """Words of a numpy ``Generator``, for audits that own the seed. Not for releases."""
-
-    __slots__ = ("_generator",)
 
     def __init__(self, generator: np.random.Generator) -> None:
         if not isinstance(generator, np.random.Generator):

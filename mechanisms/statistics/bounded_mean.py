@@ -103,7 +103,7 @@ class ClippedStatistic(Mechanism[R], ABC):
         return Laplace(scale=self.scale, sensitivity=L1(sensitivity, self.relation))
 
 
-def rows_on_grid(data: object, *, norm: float | None, features: int | None) -> GridRecords:
+def rows_on_grid(data: object, *, norm: Fraction | None, features: int | None) -> GridRecords:
     """Put each row by itself on the grid, clipped to a norm; scaled to norm 1 if that is None."""
     # All are of class 0. A row that is not finite, or zero on the grid, is left out.
     return on_grid(

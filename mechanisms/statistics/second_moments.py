@@ -64,12 +64,7 @@ class SecondMoments(Mechanism[R]):
     sigma: Fraction = field(converter=parameters.scale)
     norm: Fraction | None = field(default=Fraction(1), converter=parameters.optional_scale)
     relation: R = field(validator=parameters.neighbours)
-    features: int | None = field(default=None, converter=parameters.optional_count)
-
-    @features.validator
-    def _narrow(self, _parameter: object, features: int | None) -> None:
-        if features is not None and features > records.WIDEST:
-            raise ParameterError("features", features, f"at most {records.WIDEST}")
+    features: int | None = field(default=None, converter=records.row_width)
 
     def __attrs_post_init__(self) -> None:
         noise_scale(sigma=self.sigma / self._unit**2)
@@ -83,9 +78,8 @@ class SecondMoments(Mechanism[R]):
     def guarantee(self) -> Guarantee[R]:
         """Return mu-GDP with mu = sensitivity / sigma."""
         noise = Gaussian(sigma=self.sigma, sensitivity=self.sensitivity)
-        return post_process(
-            noise.guarantee(), description="scaling entries of a noisy matrix by constants"
-        )
+        said = "scaling entries of a noisy matrix by constants"
+        return post_process(noise.guarantee(), description=said)
 
     def draw(self, datasets: Sequence[object], count: int, rng: samplers.Rng) -> Outputs:
         """Draw symmetric matrices: float64, shape (len(datasets), count, features, features)."""
@@ -115,8 +109,7 @@ class SecondMoments(Mechanism[R]):
 
     def _digits(self, data: object) -> tuple[int, *tuple[NDArray[np.int64], ...]]:
         """Return the number of rows, and the sums of products of upper, mixed and lower halves."""
-        norm = None if self.norm is None else float(self.norm)
-        rows = rows_on_grid(data, norm=norm, features=self.features)
+        rows = rows_on_grid(data, norm=self.norm, features=self.features)
         width = rows.vectors.shape[1]
         high, middle, low = (np.zeros((width, width), dtype=np.int64) for _ in range(3))
         for vectors, _, _ in rows.pieces():
@@ -226,19 +219,15 @@ class NoisyLloyd(Mechanism[R]):
     def draw(self, datasets: Sequence[object], count: int, rng: samplers.Rng) -> Outputs:
         """Run ``count`` times on each dataset: records of shape (len(datasets), count)."""
         features = len(self.centres[0])
-        read = functools.partial(rows_on_grid, norm=float(self.norm), features=features)
+        read = functools.partial(rows_on_grid, norm=self.norm, features=features)
         shape = (len(self.centres), features)
         fields = [("centres", np.float64, shape), ("counts", np.float64, shape[:1])]
         outputs = np.recarray((len(datasets), count), dtype=fields)
         for place, data in enumerate(datasets):
-            rows = (
-                data.map(read)
-                if isinstance(data, Blocks) and data.records is None
-                else Blocks([read(data)])
-            )
-            for start in range(
-                0, count, size := max(1, _AT_ONCE // (len(self.centres) * features))
-            ):
+            apart = data if isinstance(data, Blocks) and data.records is None else None
+            rows = Blocks([read(data)]) if apart is None else apart.map(read)
+            size = max(1, _AT_ONCE // (len(self.centres) * features))
+            for start in range(0, count, size):
                 some = outputs[place, start : start + size]
                 some["centres"], some["counts"] = self._runs(rows, len(some), rng)
         return np.asarray(outputs)

@@ -355,8 +355,6 @@ class MilpOracle(Oracle):
 class _Program:
     """The constraints of one dataset, to which every noise vector gives an objective."""
 
-    __slots__ = ("_gains", "_problem", "_rules")
-
     def __init__(self, problem: Problem) -> None:
         space, data = problem.space, problem.data
         gains = data.negative - data.positive

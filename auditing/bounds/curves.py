@@ -363,12 +363,9 @@ def _filled(shape: Floats, low: Floats, high: Floats) -> Floats:
 
 
 def _cheapest(prices: Floats, low: Floats, high: Floats) -> float:
-    """Bound from below the sum of price times probability, within limits and of sum 1.
-
-    For every level c it is at least c + sum min((price - c) low, (price - c) high), which is the
-    minimum at the price of the bin that is filled in part. Each of the prices is tried, and what
-    the terms lose to rounding is subtracted, so that no dear bin gets mass that rounding left over.
-    """
+    """Bound from below the sum of price times probability, within limits and of sum 1."""
+    # For every level c it is at least c + sum min((price - c) low, (price - c) high), the minimum
+    # at the price of the bin filled in part: each is tried, less what the terms lose to rounding.
     excess = prices - prices[:, None]
     terms = np.minimum(excess * low, excess * high)
     lost = _ROUNDING * prices.size * (np.abs(prices) + np.abs(terms).sum(axis=1))

@@ -391,12 +391,10 @@ class Rectangle(EventBound):
 
 
 def _crossing(counts: EventCounts, epsilon: float, delta: float) -> float:
-    """Return twice the smallest level a at which the limits contradict the inequality.
-
-    For any q and p = e^eps q + delta: if Pr(Bin >= hits | p) <= a and Pr(Bin <= other_hits | q)
-    <= a, the limits at level a are above p and below q. So the larger tail is a valid a wherever q
-    stands; the first grows with q, the second falls, and bisection finds where they cross.
-    """
+    """Return twice the smallest level a at which the limits contradict the inequality."""
+    # For any q and p = e^eps q + delta: if Pr(Bin >= hits | p) <= a and Pr(Bin <= other_hits | q)
+    # <= a, the limits at level a are above p and below q. So the larger tail is a valid a wherever
+    # q stands; the first grows with q, the second falls, and bisection finds where they cross.
     slope = exp_up(epsilon)
 
     def tails(q: float) -> tuple[float, float]:
@@ -483,12 +481,10 @@ class RenyiEvent(ConfidenceBound):
 
 
 def _of_coins(p: float, q: float, excess: float) -> float:
-    """Return d_a(p, q) for p > q and a = 1 + excess, rounded down.
-
-    As log(1 + p (e^(s l) - 1) + (1-p) (e^(s m) - 1))/s, s = a - 1, with l = log p/q and
-    m = log (1-p)/(1-q): next to order 1 the terms are as small as s, and so is their rounding. Far
-    out the first of them alone is enough.
-    """
+    """Return d_a(p, q) for p > q and a = 1 + excess, rounded down."""
+    # As log(1 + p (e^(s l) - 1) + (1-p) (e^(s m) - 1))/s, s = a - 1, l = log p/q, m = log
+    # (1-p)/(1-q): next to order 1 terms are as small as s, and so is their rounding. Far out one is
+    # enough.
     hit = math.log1p((p - q) / q)
     if excess * hit > _FAR:
         value, size = math.log(p) + excess * hit, abs(math.log(p)) + excess * hit

@@ -309,12 +309,10 @@ class Source:
 
 @final
 class Drawn(np.ndarray[Any, np.dtype[Any]]):
-    """Noise as an array, of dimension 0 for one number, that tells a tape what is done with it.
+    """Noise as an array, of dimension 0 for one number, that tells a tape what is done with it."""
 
-    What it is added to is a value that it protects, and the sum is a plain array or number. What
-    it is scaled or cut with is a parameter; scaled, cut or summed up it is noise still. Turned into
-    a Python number (``float(noise)``) or compared, it is no longer followed.
-    """
+    # It protects what it is added to; what scales or cuts it is a parameter, and it stays noise.
+    # Turned into a Python number (``float(noise)``) or compared, it is no longer followed.
 
     source: Source | None = None
 

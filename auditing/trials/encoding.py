@@ -219,13 +219,9 @@ def _inside(
 
 @functools.lru_cache(maxsize=64)  # what runs is what was imported, not what is edited since
 def digest_of_sources(modules: frozenset[str]) -> bytes:
-    """Return a digest of the modules' files and of those of every module that these import.
-
-    Modules of the standard library count by the Python version, those of an installed
-    distribution by the digests of all its files; the others by their own content, and further by
-    what they import anywhere in it. A name that is imported and not there counts as such. A module
-    of ``modules`` without a file is refused.
-    """
+    """Return a digest of the modules' files and of those of every module that these import."""
+    # Modules of the standard library count by the Python version, those of a distribution by all
+    # its files, others by their content and imports. One of ``modules`` without a file is refused.
     parts = {f"python {sys.version}"}
     sources: dict[str, Path | None] = {}
     pending = [name for name in modules if not _is_standard(name)]

@@ -84,12 +84,11 @@ def without_nan(values: Floats) -> Floats:
 @final
 @dataclass(frozen=True, slots=True)
 class LowestBit:
-    """Minus the exponent of the lowest set bit of a coordinate: how fine a grid it needs.
+    """Minus the exponent of the lowest set bit of a coordinate: how fine a grid it needs."""
 
-    A sum fl(f(D) + noise) lies on the grid of the last bit of the larger of the two, so the
-    grid tells how large f(D) is: adding 1 to a small noise wipes out its low bits, adding 0
-    does not (Mironov, CCS 2012; Haney et al., arXiv:2207.13793).
-    """
+    # A sum fl(f(D) + noise) lies on the grid of the last bit of the larger of the two, so it tells
+    # how large f(D) is: 1 wipes out low bits of a small noise, 0 does not (Mironov, CCS 2012; Haney
+    # et al., arXiv:2207.13793).
 
     index: int
 

@@ -230,13 +230,11 @@ _PENALTY, _MOST_ODDS = 0.1, 50.0
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class SmoothOdds:
-    """Log-odds of D given a score: a mixture of lines that are flat outside of an interval.
+    """Log-odds of D given a score: a mixture of lines that are flat outside of an interval."""
 
-    Gaussian noise has a straight line, Laplace noise one that is flat at both ends, a record that
-    is rarely sampled one that is flat up to the upper tail. Each is fitted by maximum likelihood,
-    given that half of all trials are on D, and weighted with it. It chooses events and tests
-    nothing: a bad fit is a weak choice.
-    """
+    # Gaussian noise has a straight line, Laplace noise one that is flat at both ends, a rarely
+    # sampled record one flat up to the upper tail. Each is fitted by maximum likelihood, and
+    # weighted with it. It chooses events and tests nothing: a bad fit is a weak choice.
 
     left: Floats  # shape (m,), where each line begins to rise
     right: Floats  # shape (m,), where it ends

@@ -47,9 +47,8 @@ class Request:
     def needs(self) -> str:
         """Return how many samples any refutation of the claim takes, and how many are planned."""
         with placed("audit"):
-            least = auditing.samples_needed(
-                self.claim, significance=self.options.get("significance", SIGNIFICANCE)
-            )
+            significance = self.options.get("significance", SIGNIFICANCE)
+            least = auditing.samples_needed(self.claim, significance=significance)
         planned = 2 * int(self.options.get("samples", SAMPLES))
         words = f"refuting this claim takes at least {least:,} samples, {planned:,} are planned"
         return words if planned >= least else f"{words}: give more, or a claim of a smaller epsilon"

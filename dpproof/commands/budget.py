@@ -362,12 +362,7 @@ printed_of: Final = "Poisson accounting of {0.name}".format
 
 
 def beside_poisson(epsilon: Bound, printed: Bound | None) -> str:
-    """Return what a bracket of shuffled batches means, beside what tools print for them.
-
-    Example:
-        >>> beside_poisson(Bound(6.9026, 19.4236), Bound(0.8534, 0.8535))
-        'Poisson accounting would print 0.85; the truth lies between 6.90 and 19.43'
-    """
+    """Return what a bracket of shuffled batches means, beside what tools print for them."""
     ends = f"the truth lies between {below(epsilon.lower, 3)} and {above(epsilon.upper, 4)}"
     if printed is None:
         return ends

@@ -134,12 +134,7 @@ def to_opendp(
 def loss_at(
     guarantee: Guarantee[Any], distance: int, delta: float | None
 ) -> float | tuple[float, float]:
-    """Return what OpenDP calls the loss at a distance, as floats rounded up.
-
-    Example:
-        >>> loss_at(ZCDP(rho=1), 2, None)
-        4.0
-    """
+    """Return what OpenDP calls the loss at a distance, as floats rounded up."""
     pair = delta is not None or isinstance(guarantee, ApproxDP)
     if distance == 0:
         return (0.0, 0.0) if pair else 0.0

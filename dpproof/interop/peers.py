@@ -125,12 +125,7 @@ def _saved(event: Event, relation: Relation, delta: float, allowed: float) -> fl
 
 
 def scaled(event: Event, factor: float) -> Event:
-    """Return an event with all its noise multiplied by a factor.
-
-    Example:
-        >>> scaled(Event("GaussianDpEvent", {"noise_multiplier": 2.0}), 0.5).fields
-        {'noise_multiplier': 1.0}
-    """
+    """Return an event with all its noise multiplied by a factor."""
 
     def changed(name: str, value: Any) -> Any:  # noqa: ANN401  # a field of any event
         if isinstance(value, Event):

@@ -501,12 +501,7 @@ _WORDS: Final = re.compile(r"\b(password=)\S+", re.IGNORECASE)
 
 
 def masked(place: str) -> str:
-    """Return a place as it may be shown: of a URL without its password.
-
-    Example:
-        >>> masked("postgresql://ann:secret@host/db?password=more&port=5432")
-        'postgresql://ann:***@host/db?password=***&port=5432'
-    """
+    """Return a place as it may be shown: of a URL without its password."""
     if "://" not in place:
         return _WORDS.sub(r"\1***", _NEARLY.sub(r"\1***@", place))
     return _SECRETS.sub(r"\1***", _PASSWORD.sub(r"\1:***@", place))

@@ -49,15 +49,11 @@ POINTS: Final = {"delta": "epsilon", "power": "false_positive_rate"}  # else del
 @final
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Equal rounds of one mechanism on values of norm at most 1.
+    """Equal rounds of one mechanism on values of norm at most 1."""
 
-    Attributes:
-        kind: gaussian, laplace, response (randomised, on two answers) or fixed (a Gaussian on a
-            fixed share of 1,000 records, drawn without replacement).
-        noise: the multiplier, the scale, or the probability of a uniform answer.
-        rate: of the Poisson sample, or the share; 1 is no sampling.
-        count: rounds.
-    """
+    # A kind is gaussian, laplace, response (on two answers) or fixed (a Gaussian on a share of
+    # 1,000 records). Noise is the multiplier, the scale, or the probability of a uniform answer;
+    # the rate is of the Poisson sample, or the share.
 
     kind: str
     noise: float

@@ -43,12 +43,9 @@ _BATCH = 2**20
 def draw_samples(
     data: object, scheme: sampling.SamplingScheme, count: int, rng: Rng, *, smaller: bool = False
 ) -> Iterator[list[Sequence[object] | NDArray[Any]]]:
-    """Draw ``count`` independent samples of the records, in batches: lists of samples.
-
-    Poisson samples keep the order of the records, others are in random order: else a record that
-    takes the place of another moves those between. ``smaller`` says whether a dataset of one record
-    less than the population, or one more, is a neighbour.
-    """
+    """Draw ``count`` independent samples of the records, in batches: lists of samples."""
+    # Poisson samples keep the order of the records, others are in random order: else a record that
+    # takes the place of another moves those between. ``smaller``: one record less is a neighbour.
     records = records_of(data)
     size, take = len(records), _taking(records)
     if not (

@@ -391,12 +391,9 @@ class SquaredSensitivity:
 
 
 def squared_sensitivity(factor: Factor, schedule: Schedule) -> SquaredSensitivity:
-    """Return the least bound of the square of the largest norm of C applied to contributions.
-
-    With X_ij the scalar product of columns i and j it is, over all patterns and all vectors of norm
-    at most 1, the largest sum of X_ij <v_i, v_j>; neither the sum of X nor a choice of signs bounds
-    it where X has negative entries. Proofs: proofs/theory/matrix.md.
-    """
+    """Return the least bound of the square of the largest norm of C applied to contributions."""
+    # X_ij = <column i, column j>: the largest sum of X_ij <v_i, v_j> over patterns and vectors of
+    # norm 1; where X has negative entries no choice of signs bounds it (proofs/theory/matrix.md).
     bounds = []
     if isinstance(factor, ToeplitzFactor):
         if factor.bands <= schedule.separation:

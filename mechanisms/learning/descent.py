@@ -298,9 +298,8 @@ class PhasedHinge(Mechanism[R]):
             guarantee: Guarantee[R] = parallel_positions(*[phase] * count)
         else:
             assert self.records is not None  # noqa: S101  # by construction
-            guarantee = repeated_positions(
-                phase, records=self.records, draws=phase_sizes(self.records)
-            )
+            draws = phase_sizes(self.records)
+            guarantee = repeated_positions(phase, records=self.records, draws=draws)
         guarantee = post_process(guarantee, description="projecting the last phase's noisy mean")
         return guarantee if self.map is None else self.map.applied(guarantee)
 

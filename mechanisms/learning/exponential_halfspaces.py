@@ -72,11 +72,9 @@ class Mistakes:
         return int(np.clip(_ENTRIES // max(self._exact.shape[1], 1), 16, _ROWS))
 
     def counts(self, vectors: Vectors) -> Integers:
-        """Count the mistakes of at most ``rows`` directions w on the grid, if paired of -w, too.
-
-        Proof: a product beyond the error of binary32 has the sign of the exact one. Rows with any
-            other product are counted again in binary64, where products are exact integers.
-        """
+        """Count the mistakes of at most ``rows`` directions w on the grid, if paired of -w, too."""
+        # A product beyond the error of binary32 has the sign of the exact one. Rows with any other
+        # are counted again in binary64, where products are exact integers.
         near, flags = self._near[: len(vectors)], self._flags[: len(vectors)]
         np.matmul(vectors.astype(np.float32), self._rough, out=near)
         wrong = _true_counts(np.less_equal(near, 0, out=flags))
@@ -122,9 +120,8 @@ def draw_candidates(
     weights: list[int] = []
     owners: list[int] = []
     for owner, block in enumerate(blocks):
-        total = sum(
-            (part.levels for part in parts if part.block is block), start=np.zeros(1, np.int64)
-        )
+        start = np.zeros(1, np.int64)
+        total = sum((part.levels for part in parts if part.block is block), start=start)
         present = np.flatnonzero(total)
         levels.extend(present.tolist())
         weights.extend(int(total[level]) * int(block.weight * scale) for level in present)
@@ -428,9 +425,8 @@ class ExponentialHalfspaces(Mechanism[R]):
 
 def fewest_mistakes(epsilon: Fraction, relation: R) -> ExponentialMechanism[R]:
     """Return the exponential mechanism on the negative numbers of mistakes."""
-    return ExponentialMechanism(
-        epsilon=epsilon, sensitivity=LInf(1, relation), monotone=not relation.symmetric
-    )
+    monotone = not relation.symmetric
+    return ExponentialMechanism(epsilon=epsilon, sensitivity=LInf(1, relation), monotone=monotone)
 
 
 def _check_widths(cover: object, plan: FeatureMap | None) -> None:

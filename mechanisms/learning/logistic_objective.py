@@ -185,13 +185,10 @@ class Objective:
         return np.delete(active, left)
 
     def exact_minimum(self, start: Vectors, tilt: Sequence[Fraction], unit: Fraction) -> list[int]:
-        """Minimise F over multiples of a unit, in balls of growing precision; always succeeds.
-
-        A step is Newton's if that shortens the gradient, else -gradient / (decay + n/4), which
-        does: F has no larger curvature. It ends if the multiple of the unit next to the minimum is
-        good enough: (decay + n/4) unit sqrt(features) <= GRADIENT / 2. The result is in units, one
-        a feature; nan in ``start`` stands for 0.
-        """
+        """Minimise F over multiples of a unit, in balls of growing precision; always succeeds."""
+        # A step is Newton's if that shortens the gradient, else -gradient / (decay + n/4), which
+        # does: F has no larger curvature. It ends if the multiple next to the minimum is good
+        # enough: (decay + n/4) unit sqrt(features) <= GRADIENT / 2. Nan in ``start`` stands for 0.
         usable = np.isfinite(start).all()
         point = [round(Fraction(float(x)) / unit) if usable else 0 for x in start]
         bits = _FIRST_BITS
@@ -299,10 +296,8 @@ Noise = Callable[[Vectors, Fraction, Fraction, Rng], NDArray[Any]]
 class Release:
     """The release of a perturbed minimum, in units in which records have norm at most 1.
 
-    Attributes:
-        scale, perturb: of the noise in the linear term; it is added and rounded to a grid, exactly.
-        share, blur: the output noise's scale is the sensitivity over this share of the budget.
-        by_coordinates: true if the output noise asks for an L1 sensitivity, not a Euclidean one.
+    Noise of ``scale`` is added to the linear term. The output noise's scale is the sensitivity, in
+    L1 norm if ``by_coordinates``, over a ``share`` of the budget. Both are rounded, exactly.
     """
 
     decay: Fraction
@@ -452,9 +447,8 @@ class PureLogisticObjective(Mechanism[R]):
             regulariser=self.regulariser,
         )
         minimum = PureDP(epsilon=price, relation=self.relation, derivation=node)
-        hidden = Laplace(
-            scale=1 / (self.epsilon * _PURE_OUTPUT_SHARE), sensitivity=L1(1, self.relation)
-        )
+        scale = 1 / (self.epsilon * _PURE_OUTPUT_SHARE)
+        hidden = Laplace(scale=scale, sensitivity=L1(1, self.relation))
         joint = compose(minimum, hidden.guarantee())
         return post_process(joint, description="adding the noisy difference to the minimum")
 
@@ -578,10 +572,8 @@ class LogisticObjective(Mechanism[R]):
     def _minimum(self) -> Guarantee[R]:
         """Return the guarantee of the exact minimum of the ideal objective."""
         bound, sigma = self._bound, self.sigma
-        assumptions = (
-            PERTURBED_MINIMUM(bound=show(bound), regulariser=show(self.regulariser)),
-            RANDOM_BITS(),
-        )
+        regulariser = show(self.regulariser)
+        assumptions = (PERTURBED_MINIMUM(bound=show(bound), regulariser=regulariser), RANDOM_BITS())
         parameters: dict[str, Any] = {
             "norm": bound,
             "sigma": sigma,

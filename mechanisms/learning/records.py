@@ -226,13 +226,9 @@ class Records:
 @final
 @dataclass(frozen=True, slots=True, repr=False)
 class GridRecords:
-    """The records that contribute: on the grid of ``grid``, blank and malformed ones left out.
+    """The records that contribute, on the grid; ``total`` counts blank and malformed ones, too."""
 
-    Attributes:
-        vectors: integers as floats, shape (n, d); row norms are at most 2^24. Sparse if rows are.
-        positions: the position of each of them in the data, increasing.
-        total: the number of records of the data, with those left out.
-    """
+    # Vectors are integers as floats, of norm at most 2^24, sparse if rows are; positions increase.
 
     vectors: Matrix
     classes: Integers
@@ -276,19 +272,13 @@ def on_grid(
     features: int | None,
     compact: bool = False,
 ) -> GridRecords:
-    """Read labelled records, and put each on the grid in units of the norm bound.
+    """Read labelled records, and put each by itself on the grid in units of the norm bound.
 
     A record contributes nothing, and is left out, if a number of it is nan or infinite, its width
-    is wrong, its label is unknown, or its row is zero on the grid, as a blank one's is. No record
-    raises an error; the shapes of whole arrays do. What becomes of one does not depend on the
-    others.
-
-    Args:
-        data: as ``_DATA`` says; the label is the last column of an array.
-        encode: from labels to class numbers, -1 if unknown; one label at a time.
-        norm: rows are clipped to this Euclidean norm; None scales every row to norm 1.
-        features: the width of a row; None takes that of the array, which is public.
-        compact: keep sparse rows sparse and others in float32, which holds all the integers.
+    is wrong, ``encode`` gives -1 for its label, or its row is zero on the grid, as a blank one's
+    is. No record raises an error; the shapes of whole arrays do. Rows are clipped to the norm;
+    None scales them to norm 1. None as ``features`` takes the array's width, which is public.
+    ``compact`` keeps sparse rows sparse and others in float32, which holds all the integers.
     """
     pieces = data.pieces() if isinstance(data, Blocks) else [data]
     total, ready, vectors, classes, positions = 0, 0, None, [], []

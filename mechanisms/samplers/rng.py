@@ -161,12 +161,9 @@ class LazyUniform:
         return self
 
     def is_below(self, number: Enclosure) -> bool:
-        """Return whether U < x, for the enclosed real number x.
-
-        With p digits known, U lies in [prefix, prefix + 1] / 2^p. If the bracket of x lies on one
-        side of that the answer is certain (equality at an end has probability 0); else p doubles,
-        which leaves it open with probability at most 4 * 2^-p.
-        """
+        """Return whether U < x, for the enclosed real number x."""
+        # With p digits known, U lies in [prefix, prefix + 1] / 2^p. If the bracket of x lies on one
+        # side the answer is certain (equality has probability 0); else p doubles, rarely: 4 * 2^-p.
         precision = max(self.bits, _FIRST_PRECISION)
         while True:
             self.refine(precision)

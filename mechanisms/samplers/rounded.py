@@ -387,12 +387,10 @@ Bracket: TypeAlias = "Callable[[int, int], tuple[Fraction, Fraction]]"
 
 @final
 class NoisyReal:
-    """One ideal number value + scale * M, compared and never rounded.
+    """One ideal number value + scale * M, M a falling function of a uniform; never rounded."""
 
-    M is a falling function of U, an ideal uniform: -log U, or the normal quantile of 1 - U/2.
-    Comparing two such numbers is deciding an inequality between functions of uniforms, of which
-    further digits are drawn until it is certain; two are equal with probability 0.
-    """
+    # -log U, or the normal quantile of 1 - U/2. A comparison is an inequality of functions of
+    # uniforms, of which digits are drawn until it is certain; two are equal with probability 0.
 
     __slots__ = ("_magnitude", "_scale", "_uniform", "_value")
 

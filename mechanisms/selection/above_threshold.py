@@ -167,9 +167,8 @@ class AboveThreshold(FirstAbove[R]):
         moved = self.sensitivity.value
         scales = moved / self.threshold_scale, moved / self.query_scale
         if self.rising:
-            both = isoperimetric.rising_pairs(
-                threshold=scales[0], query=scales[1], cutoff=self.cutoff
-            )
+            query = scales[1]
+            both = isoperimetric.rising_pairs(threshold=scales[0], query=query, cutoff=self.cutoff)
             return Product.of(both[0]), Product.of(both[1])
         pair = isoperimetric.above_threshold_pair(
             threshold=scales[0], query=scales[1], cutoff=self.cutoff, monotone=self.monotone

@@ -88,12 +88,7 @@ class Kind:
 
 
 def in_words(alternatives: Iterable[tuple[str, ...]]) -> str:
-    """Return alternative sets of parameters as a person would list them.
-
-    Example:
-        >>> in_words([("sigma",), ("scale", "sensitivity")])
-        'sigma, or scale and sensitivity'
-    """
+    """Return alternative sets of parameters as a person would list them: "x, or y and z"."""
     return ", or ".join(" and ".join(names) for names in alternatives)
 
 

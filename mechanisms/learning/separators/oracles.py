@@ -127,11 +127,9 @@ _LONG: Final = 2**62
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Problem:
-    """The losses of one dataset over a space, each worth ``unit`` units of the noise.
+    """The losses of one dataset over a space, each worth ``unit`` units of the noise."""
 
-    ``heights`` are the factors of the last entry of a noise vector, by the sum of the squares of a
-    candidate's coordinates; None if noise vectors have no such entry.
-    """
+    # A noise vector's last entry is multiplied by ``heights``, by a candidate's sum of squares.
 
     space: Space
     loss: Loss

@@ -371,11 +371,9 @@ class HingeLoss(Loss):
 
 
 def patterns(data: object, features: int, largest: int = LARGEST) -> Patterns:
-    """Group the records by their rows.
-
-    A record contributes nothing if its row is not as wide as the space, has a number that is no
-    integer of size at most the largest, or its label is neither +1 nor -1.
-    """
+    """Group the records by their rows, without those that contribute nothing."""
+    # These are of another width, with no integer up to the largest, or a label that is not +1 or
+    # -1.
     records = as_records(data, features)
     kinds = signs(records.labels)
     if records.rows.shape[1] != features:

@@ -91,9 +91,9 @@ class Question(ABC):
     def releases(self, plan: Plan) -> tuple[Release, ...]:
         """Return what is released to answer."""
 
-    @abstractmethod
     def answers(self, released: Sequence[Answers]) -> Answers:
-        """Return one number a group, from what was released."""
+        """Return one number a group, from what was released: by default, all of it."""
+        return released[0]
 
     def _scale(self, sensitivity: Fraction) -> Fraction:
         return _float_up(arguments.positive(noise=self.noise) * sensitivity)
@@ -120,10 +120,6 @@ class Count(Question):
             return rows.totals(first if self.users else np.ones_like(rows.groups))
 
         return (_histogram(self._scale(plan.moved(largest)), plan, largest, counted),)
-
-    def answers(self, released: Sequence[Answers]) -> Answers:
-        """Return the noisy counts."""
-        return released[0]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,10 +168,6 @@ class Sum(_OfColumn):
     def releases(self, plan: Plan) -> tuple[Release, ...]:
         """Return a sum with Gaussian noise."""
         return (self._sum(plan, 0.0),)
-
-    def answers(self, released: Sequence[Answers]) -> Answers:
-        """Return the noisy sums."""
-        return released[0]
 
 
 @final
@@ -235,19 +227,13 @@ class QuantileOf(Question):
             ParameterError: a user may have several rows.
         """
         if plan.rows_per_group * plan.groups_per_user > 1:
-            raise ParameterError(
-                "rows_per_group, groups_per_user",
-                (plan.rows_per_group, plan.groups_per_user),
-                "1 and 1 where a quantile is asked for",
-            )
+            stated = plan.rows_per_group, plan.groups_per_user
+            allowed = "1 and 1 where a quantile is asked for"
+            raise ParameterError("rows_per_group, groups_per_user", stated, allowed)
         epsilon = _float_up(2 / arguments.positive(noise=self.noise))
         one = Quantile(epsilon=epsilon, q=self.q, candidates=self.candidates, relation=_USER)
         mechanism = _EveryGroup(one=one, column=self.column, groups=plan.size)
         return (Release(mechanism, {"mechanism": "quantile", "epsilon": epsilon}),)
-
-    def answers(self, released: Sequence[Answers]) -> Answers:
-        """Return the chosen candidates."""
-        return released[0]
 
 
 @final
@@ -259,10 +245,7 @@ class _EveryGroup(Mechanism[AddRemove]):
     column: str
     groups: int
 
-    @property
-    def relation(self) -> AddRemove:
-        """Return that of a user more or less."""
-        return _USER
+    relation = _USER  # a user more or less
 
     def guarantee(self) -> Guarantee[AddRemove]:
         """Return what one quantile satisfies: the groups are disjoint."""

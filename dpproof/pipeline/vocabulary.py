@@ -48,11 +48,6 @@ class Stated(Mechanism[Relation]):
         """Return the relation of the guarantee."""
         return self.stated.relation
 
-    @property
-    def acts_on_records(self) -> bool:
-        """Return True: what it does with data is not known here."""
-        return True
-
     def guarantee(self) -> Guarantee[Relation]:
         """Return what is stated."""
         return self.stated

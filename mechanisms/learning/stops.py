@@ -220,17 +220,14 @@ class SparseVectorStop(Stop):
         Fraction(100, 1)
     """
 
+    counts_all = True
+
     threshold_scale: Fraction = field(converter=parameters.scale)
     query_scale: Fraction = field(converter=parameters.scale)
     below: Fraction = field(converter=parameters.real)
 
     def __attrs_post_init__(self) -> None:
         self._tests(AddRemove())  # refuses a constant that floats do not hold
-
-    @property
-    def counts_all(self) -> bool:
-        """Return True: the tests count the mistakes among all records."""
-        return True
 
     def beside(self, relation: R) -> Guarantee[R]:
         """Return the guarantee of all tests together, made once."""

@@ -187,10 +187,7 @@ class EnumerationOracle(Oracle):
         True
     """
 
-    @property
-    def tolerance(self) -> None:
-        """Return None: the oracle is exact, ties included."""
-        return
+    tolerance = None  # exact, ties included
 
     def accepts(self, space: Space, loss: Loss) -> None:  # noqa: ARG002  # any loss
         """Refuse more than 2^26 vectors of levels."""
@@ -309,6 +306,8 @@ class MilpOracle(Oracle):
         Fraction(1, 524288)
     """
 
+    tolerance = TOLERANCE  # above the solver's absolute gap
+
     fallback: EnumerationOracle = field(default_factory=EnumerationOracle)
     time_limit: float | None = None
 
@@ -320,11 +319,6 @@ class MilpOracle(Oracle):
         limit: object = self.time_limit
         if limit is not None and not (isinstance(limit, int | float) and 0 < limit < np.inf):
             raise ParameterError("time_limit", limit, "a number of seconds > 0, or None")
-
-    @property
-    def tolerance(self) -> Fraction:
-        """Return a tolerance larger than the solver's absolute gap."""
-        return TOLERANCE
 
     def accepts(self, space: Space, loss: Loss) -> None:
         """Refuse what is no linear program in the margins, or cannot be fallen back from."""

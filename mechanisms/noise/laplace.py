@@ -18,10 +18,21 @@ from dpproof.accountant.pairs.laplace import DiscreteLaplacePair, LaplacePair
 from dpproof.accountant.pairs.product import Factor, Product
 from dpproof.accountant.relation import R
 from dpproof.accountant.side_conditions import SENSITIVITY
-from dpproof.mechanisms import parameters, samplers
+from dpproof.mechanisms import parameters
 from dpproof.mechanisms.mechanism import NoiseMechanism, Outputs
 from dpproof.mechanisms.noise.finite_mechanism import MECHANISM_FINITE, attained_by
 from dpproof.mechanisms.queries import one_integer, real_values, whole_values
+from dpproof.mechanisms.samplers import (
+    Rng,
+    add_whole,
+    bernoulli,
+    default_granularity,
+    discrete_laplace,
+    laplace_rounded,
+    repeated_values,
+    uniform_below,
+    with_noise,
+)
 from dpproof.mechanisms.samplers.discrete import from_law
 from dpproof.mechanisms.samplers.enclosure import exp_minus
 from dpproof.mechanisms.samplers.rng import geometric_ratio
@@ -70,7 +81,7 @@ class Laplace(NoiseMechanism[R]):
 
     @granularity.default
     def _fine(self) -> Fraction:
-        return samplers.default_granularity(self.scale)
+        return default_granularity(self.scale)
 
     def guarantee(self) -> DominatingPair[R]:
         """Return the Laplace pair at sensitivity / scale, or those of the largest changes."""
@@ -109,12 +120,10 @@ class Laplace(NoiseMechanism[R]):
             largest=joint.linf,
         )
 
-    def draw(self, datasets: Sequence[object], count: int, rng: samplers.Rng) -> Outputs:
+    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
         """Draw the value plus noise, rounded to the grid: float64, shape (datasets, count, ...)."""
-        values = samplers.repeated_values(real_values(self.query, datasets), count)
-        return samplers.with_noise(
-            samplers.laplace_rounded, values, self.scale, rng, self.granularity
-        )
+        values = repeated_values(real_values(self.query, datasets), count)
+        return with_noise(laplace_rounded, values, self.scale, rng, self.granularity)
 
 
 MECHANISM_DISCRETE_LAPLACE: Final = Theorem(
@@ -160,10 +169,10 @@ class DiscreteLaplace(NoiseMechanism[R]):
             shift=shift,
         )
 
-    def draw(self, datasets: Sequence[object], count: int, rng: samplers.Rng) -> Outputs:
+    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
         """Draw the value plus noise: integers of shape (datasets, count, ...)."""
-        values = samplers.repeated_values(whole_values(self.query, datasets), count)
-        return samplers.add_whole(values, samplers.discrete_laplace(self.scale, values.size, rng))
+        values = repeated_values(whole_values(self.query, datasets), count)
+        return add_whole(values, discrete_laplace(self.scale, values.size, rng))
 
 
 _MOST_UNITS: Final = 16
@@ -247,10 +256,10 @@ class TruncatedLaplace(NoiseMechanism[R]):
             attained=attained_by(laws, pair),
         )
 
-    def draw(self, datasets: Sequence[object], count: int, rng: samplers.Rng) -> Outputs:
+    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
         """Draw the value plus noise: integers of shape (datasets, count)."""
-        values = samplers.repeated_values(one_integer(self.query, datasets), count)
-        return samplers.add_whole(values, from_law(self.masses(), values.size, rng) - self.reach)
+        values = repeated_values(one_integer(self.query, datasets), count)
+        return add_whole(values, from_law(self.masses(), values.size, rng) - self.reach)
 
 
 def _masses(epsilon: Fraction, delta: Fraction, units: int) -> tuple[Fraction, ...]:
@@ -367,20 +376,20 @@ class Staircase(NoiseMechanism[R]):
             neighbours=((0, 1), (1, 0)),
         )
 
-    def draw(self, datasets: Sequence[object], count: int, rng: samplers.Rng) -> Outputs:
+    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
         """Draw the value plus noise: integers of shape (datasets, count)."""
-        values = samplers.repeated_values(one_integer(self.query, datasets), count)
-        return samplers.add_whole(values, self._noise(values.size, rng))
+        values = repeated_values(one_integer(self.query, datasets), count)
+        return add_whole(values, self._noise(values.size, rng))
 
-    def _noise(self, size: int, rng: samplers.Rng) -> NDArray[Any]:
+    def _noise(self, size: int, rng: Rng) -> NDArray[Any]:
         """Draw noise: whether it is on the highest step, and if not, which one and where there."""
         centre = 2 * self.width - 1
-        outside = samplers.bernoulli(1 - centre * self.highest, size, rng)
-        noise = samplers.uniform_below(centre, size, rng) - (self.width - 1)
+        outside = bernoulli(1 - centre * self.highest, size, rng)
+        noise = uniform_below(centre, size, rng) - (self.width - 1)
         beyond = int(outside.sum())
         steps = geometric_ratio(self.ratio, beyond, rng)
-        place = self.width + self.step * steps + samplers.uniform_below(self.step, beyond, rng)
-        noise[outside] = np.where(samplers.bernoulli(Fraction(1, 2), beyond, rng), place, -place)
+        place = self.width + self.step * steps + uniform_below(self.step, beyond, rng)
+        noise[outside] = np.where(bernoulli(Fraction(1, 2), beyond, rng), place, -place)
         return noise
 
     def _central(self) -> int:
@@ -463,13 +472,10 @@ class CanonicalNoise(NoiseMechanism[R]):
             neighbours=((0, 1), (1, 0)),
         )
 
-    def draw(self, datasets: Sequence[object], count: int, rng: samplers.Rng) -> Outputs:
+    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
         """Draw the value plus noise: integers of shape (datasets, count)."""
-        values, masses = (
-            samplers.repeated_values(one_integer(self.query, datasets), count),
-            self.masses(),
-        )
+        values, masses = (repeated_values(one_integer(self.query, datasets), count), self.masses())
         units = parameters.whole_part(self.sensitivity.value)
         steps = from_law(masses, values.size, rng) - len(masses) // 2
-        inside = samplers.uniform_below(units, values.size, rng) - units // 2
-        return samplers.add_whole(values, units * steps + inside)
+        inside = uniform_below(units, values.size, rng) - units // 2
+        return add_whole(values, units * steps + inside)

@@ -68,7 +68,6 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "statistics",
     ),
     "auditing": (
-        "errors",
         "counts",
         "bounds",
         "trials",
@@ -79,7 +78,6 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "evidence",
         "canaries",
         "audit",
-        "watch",
     ),
     "dpproof": (
         "errors",

@@ -232,8 +232,8 @@ def _randomized_response(event: Event, relation: Relation) -> Result:
     if not 0 <= noise <= 1 or buckets < 1:
         raise ParameterError("noise_parameter", event.fields, "in [0, 1], of at least 1 bucket")
     if isinstance(relation, AddRemove):
-        why = "without a record there is no answer; take ReplaceOne() or ZeroOut(), with one each"
-        raise _uncovered(event, relation, why)
+        why = "without a record there is no answer; take ReplaceOne() or ZeroOut(), under which"
+        raise _uncovered(event, relation, f"{why} every record has one")
     if noise == 1 or buckets == 1:
         return _no_op(event, relation)
     if noise == 0:
@@ -371,8 +371,8 @@ def _tree(event: Event, relation: Relation) -> Result:
     # With floor(log2 n) + 1 levels all is one Gaussian release of the root of that sensitivity.
     counts_given, sigma = event.fields["step_counts"], event.number("noise_multiplier")
     if isinstance(relation, AddRemove):
-        why = "a record more may move others to other steps; take ZeroOut(), which keeps them"
-        raise _uncovered(event, relation, why)
+        why = "a record more may move the others to other steps; take ZeroOut(), which keeps every"
+        raise _uncovered(event, relation, f"{why} record's step")
     counts = counts_given if isinstance(counts_given, tuple) else (counts_given,)
     given = (Event(event.name, {"step_counts": one}) for one in counts)
     steps = max((one.count("step_counts") for one in given), default=0)

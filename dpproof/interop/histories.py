@@ -204,7 +204,8 @@ def from_diffprivlib(accountant: Any, relation: Relation | None = None) -> Guara
         raise ParameterError("relation", relation, "AddRemove(), ReplaceOne() or ZeroOut()")
     spent = _entries(accountant, "spent_budget")
     if spent is None:
-        raise InputError("expected a budget accountant with spent_budget, of (epsilon, delta)")
+        expected = "a budget accountant with spent_budget, a list of (epsilon, delta)"
+        raise InputError(f"expected {expected}")
     parts = [_part(part, relation) for part in spent]
     return compose(*parts) if parts else PureDP(epsilon=0, relation=relation)
 

@@ -168,8 +168,8 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         """Return the parameters of all candidates, in the order of ``best_index_``."""
         estimator: object = self.estimator
         if not isinstance(estimator, Tunable):
-            allowed = "PerceptronClassifier(...), MarginClassifier(...) or LogisticRegression(...)"
-            name = type(estimator).__name__
+            others = "MarginClassifier(...) or LogisticRegression(...)"
+            name, allowed = type(estimator).__name__, f"a PerceptronClassifier(...), {others}"
             raise ParameterError("estimator", name, allowed, _NOT_TUNED.get(name, ""))
         if estimator.epsilon is None or estimator.delta is None:
             allowed = "with epsilon and delta: the budget of the whole search"

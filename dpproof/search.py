@@ -55,13 +55,11 @@ def sample_runs(runs: RunLaw, *, rng: Rng | np.random.Generator | None = None) -
 
 
 def identified(*values: object) -> str:
-    """Return a digest that tells values apart exactly, by type and content, in any process.
+    """Return a SHA-256 that tells values apart exactly, by type and content, in any process.
 
-    Args:
-        values: guarantees, laws, numbers, texts, arrays, and lists, mappings and dataclasses of
-            them. Anything else is told by its repr.
-    Returns:
-        The SHA-256, in hexadecimal.
+    Values are guarantees, laws, numbers, texts, arrays, and lists, mappings and dataclasses of
+    them. Anything else is told by its repr.
+
     Example:
         >>> from dpproof.accountant import GDP
         >>> identified(GDP(mu=1)) == identified(GDP(mu=Fraction(10**30 + 1, 10**30)))

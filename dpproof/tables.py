@@ -447,11 +447,9 @@ class Plan:
         group: NDArray[np.int64],
         rng: Rng | np.random.Generator | None,
     ) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-        """Draw the rows that are left; return their places, and which are first in a group.
-
-        Every row and every group of a user has a coin of its own, so that what is left of one user
-        depends on that user's rows alone.
-        """
+        """Draw the rows that are left; return their places, and which are first in a group."""
+        # Every row and every group of a user has a coin of its own, so that what is left of one
+        # user depends on that user's rows alone.
         coins = as_rng(rng).numpy()
         order = np.lexsort((coins.random(owner.size), group, owner))
         place, starts = _ranks(owner[order], group[order])

@@ -211,14 +211,13 @@ class Extra:
 
 @final
 class Tape:
-    """The calls of one run; with an earlier tape, each call is answered as it was there.
+    """The calls of one run; with an earlier tape, each call is answered as it was there."""
 
-    Whatever an implementation does then depends on the data directly and not through the answers:
-    a loop that ends when a noisy value is high enough ends at the same turn on both datasets.
-    Coins that one call tosses for every record are answered record by record, but for the ``extra``
-    record that one of the two runs has more. A tape is ``faithful`` as long as every call could be
-    answered as before.
-    """
+    # Whatever an implementation does then depends on the data directly and not through the answers:
+    # a loop that ends when a noisy value is high enough ends at the same turn on both datasets.
+    # Coins that one call tosses for every record are answered record by record, but for the
+    # ``extra`` one that one run has more. It is ``faithful`` as long as every call could be
+    # answered as before.
 
     def __init__(self, before: Tape | None = None, extra: Extra | None = None) -> None:
         self.calls: list[Call] = []

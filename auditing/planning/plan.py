@@ -349,14 +349,12 @@ _LIKELY, _STEPS = 0.975, 30
 def detectable_epsilon(
     plan: EpsilonPlan, counts: PrefixCounts, claim: Claim, significance: float
 ) -> float:
-    """Return the smallest epsilon above the claim's found with 95 % probability; inf if none.
-
-    At epsilon, an event of the observed frequency r has at most P(S) = e^eps Q(S) + delta with
-    (P(S) + Q(S)) / 2 = r. The claim is then contradicted with 95 % probability when it is at the
-    2.5 % quantile of the hits on D together with the 97.5 % quantile of those on D'. Of guesses
-    made with frequency r, at most a share (e^eps (r - delta) / (1 + e^eps) + delta) / r is right,
-    and the 5 % quantile of the right ones counts.
-    """
+    """Return the smallest epsilon above the claim's found with 95 % probability; inf if none."""
+    # At epsilon, an event of the observed frequency r has at most P(S) = e^eps Q(S) + delta with
+    # (P(S) + Q(S)) / 2 = r. The claim is then contradicted with 95 % probability when it is at the
+    # 2.5 % quantile of the hits on D with the 97.5 % quantile of those on D'. Of guesses made with
+    # frequency r, at most a share (e^eps (r - delta) / (1 + e^eps) + delta) / r is right: its 5 %
+    # quantile.
     claimed, delta = claim.epsilon, claim.delta_up
     positions = range(len(counts.inside))
     frequencies = sorted({counts.inside[j] / max(counts.total, 1) for j in positions} - {0.0})

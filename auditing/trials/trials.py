@@ -53,12 +53,9 @@ class TrialStore:
     """A SQLite file with the chunks of trials that one audit has drawn.
 
     The trials of one audit serve its purposes alone: which ones choose a test and which ones make
-    it depends on everything that was asked. So a file is refused when anything but the time
-    budget differs from what it was made for; the test that is made of a resumed audit's trials is
-    the one that would have been made of the uninterrupted audit's.
-
-    The file is made when it is not there, and refused if it is in use, or of no store. ``about``
-    says in digests what the trials are of; of no ``seed`` is taken the file's own, or a fresh one.
+    it depends on everything that was asked. So a file is refused when anything but the time budget
+    differs, is in use, or is of no store; a resumed audit makes the test of an uninterrupted one.
+    ``about`` says in digests what the trials are of; no ``seed`` is the file's own or a new one.
     """
 
     def __init__(self, path: str | Path, about: Mapping[str, str], seed: int | None) -> None:
@@ -414,12 +411,8 @@ class Trials:
     """A source of fresh trials: whatever is drawn for one purpose is not drawn again.
 
     ``training`` gives samples that can be looked at; ``testing`` gives samples that can only be
-    counted, once, against questions that were fixed before.
-
-    Args:
-        chunk: trials a task; None is as many as have a few ten thousand numbers.
-        growing: whether a task without a chunk is at most a quarter of the trials planned before
-            it, and at least one, so that it takes a fraction of the time so far.
+    counted, once, against questions that were fixed before. A task has ``chunk`` trials; None is
+    as many as have some ten thousand numbers, if ``growing`` a quarter at most of those before.
     """
 
     def __init__(

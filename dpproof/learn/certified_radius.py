@@ -269,13 +269,10 @@ def projected_radii(
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class _Scale:
-    """The positive number s(z) by which a map divides a row z.
+    """The positive number s(z) by which a map divides a row z."""
 
-    Attributes:
-        size: an upper bound of ||A||, A the ``matrix`` of shape (dimension, features).
-        radius: R, to which rows are clipped; None if they are scaled to norm 1.
-        before, after: the largest moves by rounding, of a scaled row and of a projected one.
-    """
+    # ``size`` is an upper bound of ||A||; rows are clipped to ``radius``, None if they are scaled
+    # to norm 1; ``before`` and ``after`` are the largest moves by rounding, scaled and projected.
 
     matrix: Vectors
     size: float
@@ -322,13 +319,11 @@ class _Scale:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class _Gaps:
-    """Differences of one class's score and those of all classes, pulled back through the matrix.
+    """Differences of one class's score and those of all classes, pulled back through the matrix."""
 
-    Attributes:
-        weights, errors: u, shape (classes, features), and a bound of its rounding errors.
-        offsets: lower bounds of b - e, what the map's rounding takes away subtracted.
-        losses: the loss by the grid of scaled rows, per Euclidean unit of the row.
-    """
+    # Weights are u, (classes, features), with a bound of their ``errors``; ``offsets`` lower bounds
+    # of b - e, rounding subtracted; ``losses`` by the grid of scaled rows, per Euclidean unit of
+    # the row.
 
     weights: Vectors
     errors: Vectors
@@ -419,11 +414,9 @@ def _passed(plan: mechanisms.ScatteringFeatures, coarse: int, children: dict[int
 
 
 def _folded_together(parts: list[tuple[Matrix, int]], coarse: int, top: int) -> Matrix:
-    """Return what filters do to frequencies that fold to one: (classes, rows, 4^(top - coarse)).
-
-    ``parts`` are filters with the resolution of what they make. A filter has a second row,
-    mirrored: a real image has at a frequency the energy that it has at its negative.
-    """
+    """Return what filters do to frequencies that fold to one: (classes, rows, 4^(top - coarse))."""
+    # ``parts`` are filters with the resolution of what they make. A filter has a second row,
+    # mirrored: a real image has at a frequency the energy that it has at its negative.
     apart = 2 ** (top - coarse)
     down, across = np.divmod(np.arange(apart**2), apart)
     rows = []

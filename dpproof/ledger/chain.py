@@ -101,10 +101,7 @@ def appending(last: Last, entry: object) -> list[Statement]:
 
 @final
 class HeadFile:
-    """The path of a file with the hash of an entry.
-
-    A write of another process may be older by an entry or two; it is in the ledger all the same.
-    """
+    """The path of a file with the hash of an entry, one or two older if another process writes."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = os.fspath(path)

@@ -74,12 +74,10 @@ class Database(ABC):
     def transaction(
         self, *, durable: bool = True, reading: bool = False
     ) -> AbstractContextManager[Execute]:
-        """Run statements together: after the block all of them are kept, or none.
-
-        Durable ones outlive a loss of power; others do if a later transaction does. Those that only
-        read see what was there at one time, and nobody waits for them. ``TryAgain`` means that the
-        same block may be run again.
-        """
+        """Run statements together: after the block all of them are kept, or none."""
+        # Durable ones outlive a loss of power; others do if a later transaction does. Those that
+        # only read see one time, and nobody waits for them. ``TryAgain``: the block may be run
+        # again.
 
     def backup(self, copy: str) -> None:
         """Write all of it to a new file."""
@@ -402,12 +400,10 @@ class ServerDatabase(Database):
         lent.close()
 
     def _commit(self, pipe: _Pipeline, end: Callable[[], None], *, flush: bool) -> None:
-        """Keep what a pipeline wrote, give the lock to the next, and wait for the disk.
-
-        Statement: the next writer may read what is not on the disk yet, as nobody may publish
-            before that: the disk has whatever was written before what it has, so that a spend
-            which is on the disk when its call returns has all it was computed from there too.
-        """
+        """Keep what a pipeline wrote, give the lock to the next, and wait for the disk."""
+        # The next writer may read what is not on the disk yet, as nobody may publish before that:
+        # the disk has whatever was written before what it has, so that a spend which is on the disk
+        # when its call returns has all it was computed from there too.
         ending: list[Statement] = [("COMMIT", {}), *([(_FLUSH, {})] if flush else [])]
         with self._refusing(
             "whether this was kept is not known: publish nothing, and ask again with the same "

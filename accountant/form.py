@@ -133,7 +133,8 @@ def takes_data(method: FunctionType) -> bool:
     bare = inspect.unwrap(method)
     code = bare.__code__  # a signature takes long for every method of a package
     taken = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    counted = str(bare.__annotations__.get("records", "")).startswith("int")
+    stated = bare.__annotations__.get("records", "")  # a type, or its text
+    counted = inspect.formatannotation(stated).strip("'").startswith("int")
     return ("records" in taken and not counted) or not TAKES_DATA.isdisjoint(taken)
 
 

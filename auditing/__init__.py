@@ -8,15 +8,15 @@
 ('VIOLATION', True)
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from dpproof.accountant import public_names
 from dpproof.auditing.audit import (
     WITNESSES as WITNESSES,
+    Evidence as Evidence,
     audit as audit,
     search_pairs as search_pairs,
+    watch as watch,
 )
 from dpproof.auditing.bounds.curves import (
     Guesses as Guesses,
@@ -45,13 +45,11 @@ from dpproof.auditing.canaries import (
 )
 from dpproof.auditing.counts import (
     BinCounts as BinCounts,
+    ClaimRefuted as ClaimRefuted,
     Design as Design,
     EventCounts as EventCounts,
-    PrefixCounts as PrefixCounts,
-)
-from dpproof.auditing.errors import (
-    ClaimRefuted as ClaimRefuted,
     MissingDependency as MissingDependency,
+    PrefixCounts as PrefixCounts,
     SamplerFailed as SamplerFailed,
     SamplesUsed as SamplesUsed,
     StoreRefused as StoreRefused,
@@ -104,7 +102,6 @@ from dpproof.auditing.trials.trials import (
     EvidenceStore as EvidenceStore,
     fingerprint as fingerprint,
 )
-from dpproof.auditing.watch import Evidence as Evidence, watch as watch
 from dpproof.auditing.witnesses.standard import (
     Boosting as Boosting,
     FloatGrid as FloatGrid,

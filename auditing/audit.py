@@ -1,4 +1,7 @@
-"""``audit``: does what comes out contradict what is claimed? And which pair looks worst?"""
+"""Audits of samplers: ``audit``, all in one test, and ``watch``, which may stop at any time.
+
+The evidence of a watch multiplies over runs.
+"""
 
 from __future__ import annotations
 
@@ -8,24 +11,38 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, final
 
 import numpy as np
 from attrs import Factory, define, frozen
 
-from dpproof.accountant import arguments
-from dpproof.accountant.errors import ParameterError
+from dpproof.accountant import ParameterError, arguments
 from dpproof.accountant.form import withholding
 from dpproof.accountant.progress import at_work
+from dpproof.auditing import report
 from dpproof.auditing.bounds.event_bound import significance_of
-from dpproof.auditing.counts import Claim, PrefixCounts
-from dpproof.auditing.evidence import log_evidence, training_counts, unbet
+from dpproof.auditing.counts import Claim, Floats, PrefixCounts
+from dpproof.auditing.evidence import (
+    BetProcess,
+    ConfidenceSequence,
+    EProcess,
+    GaussianSequence,
+    bet_on,
+    log_evidence,
+    training_counts,
+    unbet,
+)
 from dpproof.auditing.inspection.neighbours import suggested_pairs
 from dpproof.auditing.planning.plan import (
     CurvePlan,
     EpsilonPlan,
+    Method,
     alike,
+    best_event,
+    clearness,
     detectable_epsilon,
     detectable_mu,
     plan_curve,
@@ -36,38 +53,19 @@ from dpproof.auditing.planning.plan import (
     sharpened_curve,
     with_unusual,
 )
-from dpproof.auditing.report import (
-    REPLAYED,
-    Finding,
-    Outcome,
-    Overview,
-    Report,
-    recorded,
-    replayed,
-    sampling_rates,
-    symptoms,
-)
-from dpproof.auditing.trials.encoding import FeatureMap, Pair, identity
+from dpproof.auditing.trials.encoding import FeatureMap, Labels, Pair, identity
 from dpproof.auditing.trials.sampler import Sampler, Training, require_sampler
 from dpproof.auditing.trials.trials import Drawing, OutOfTime, Trials, TrialStore
-from dpproof.auditing.witnesses.standard import (
-    FloatGrid,
-    Histogram,
-    Independent,
-    LinearDiscriminant,
-    Summaries,
-    Thresholds,
-    meaning,
-)
+from dpproof.auditing.witnesses import standard
 from dpproof.auditing.witnesses.witness import BothSides, Question, Witness
 
 WITNESSES: tuple[Witness, ...] = (
-    Thresholds(),
-    Histogram(),
-    LinearDiscriminant(),
-    Independent(),
-    FloatGrid(),
-    Summaries(),
+    standard.Thresholds(),
+    standard.Histogram(),
+    standard.LinearDiscriminant(),
+    standard.Independent(),
+    standard.FloatGrid(),
+    standard.Summaries(),
 )
 
 _FIRST_LOOK, _FEW, _MOST_TRAINING, _LEAST_TRAINING = 0.1, 60, 100_000, 600
@@ -96,7 +94,7 @@ def audit(
     version: str | None = None,
     progress: Callable[[int, int], None] | None = None,
     report_interrupted: bool = False,
-) -> Report:
+) -> report.Report:
     """Draw outputs on two neighbouring datasets and test a claim about them.
 
     Statement: if the claim holds for the pair and the outputs are independent, the probability
@@ -174,10 +172,10 @@ def audit(
             run.end(INTERRUPTED)
     taken = time.monotonic() - started
     if run.violated and run.training is not None:
-        quick = 4 * REPLAYED * taken / trials.drawn < budget - taken
-        replay = replayed(sampler, run.pair, features, run.seed) if quick else ""
-        runs = recorded(sampler, run.pair, run.claim.guarantee, run.seed) if quick else []
-        run.seen = symptoms(run.training, run.claim, replay, runs)
+        quick = 4 * report.REPLAYED * taken / trials.drawn < budget - taken
+        replay = report.replayed(sampler, run.pair, features, run.seed) if quick else ""
+        runs = report.recorded(sampler, run.pair, run.claim.guarantee, run.seed) if quick else []
+        run.seen = report.symptoms(run.training, run.claim, replay, runs)
     return _report(run, trials.drawn, taken)
 
 
@@ -223,13 +221,13 @@ class _Run:
     witnesses: tuple[Witness, ...]
     pilot: float
     seed: int = -1  # known when the store is open
-    findings: list[Finding] = Factory(list)
+    findings: list[report.Finding] = Factory(list)
     notes: list[str] = Factory(list)
     detectable_epsilon: float = math.inf
     detectable_mu: float | None = None
     log_evidence: float = 0.0
     out_of_time: bool = False
-    overview: Overview | None = None
+    overview: report.Overview | None = None
     training: Training | None = None
     seen: tuple[str, ...] = ()
 
@@ -276,11 +274,8 @@ def _stages(run: _Run, trials: Trials, *, looks: bool) -> None:
 
 
 def _looks(left: int) -> list[tuple[int, float]]:
-    """Return how many trials are drawn before each look, and its share of the significance.
-
-    What an eighth, a quarter and half of them show is kept in case time ends before all are drawn.
-    Their numbers are fixed beforehand, so that each look is a test of its own.
-    """
+    """Return how many trials are drawn before each look, and its share of the significance."""
+    # Early looks are kept in case time ends; fixed beforehand, each is a test of its own.
     if left < _WORTH_LOOKS:
         return [(left, 1.0)]
     early = [left // 8, left // 8, left // 4]
@@ -355,7 +350,7 @@ class _Test:
             run.findings.append(epsilon_finding(run.claim, plan, counted, share))
         for curve, counted in zip(self.curves, counts[len(self.plans) :], strict=False):
             run.findings.append(curve_finding(curve, counted, of_curve))
-        run.overview = Overview(str(self.overview.score), order(self.overview), counts[-2])
+        run.overview = report.Overview(str(self.overview.score), order(self.overview), counts[-2])
 
     def judge(self, run: _Run, counts: Sequence[PrefixCounts], level: float) -> None:
         """Say what would have been found, and whether the pair could have shown it."""
@@ -369,19 +364,19 @@ class _Test:
         run.notes += alike(counts[-2], run.claim, level)
 
 
-def _report(run: _Run, drawn: int, seconds: float) -> Report:
+def _report(run: _Run, drawn: int, seconds: float) -> report.Report:
     least = min(run.detectable_epsilon, run.detectable_mu or math.inf)
     if run.violated:
-        outcome = Outcome.VIOLATION
+        outcome = report.Outcome.VIOLATION
     elif run.out_of_time or math.isinf(least):
-        outcome = Outcome.INCONCLUSIVE
+        outcome = report.Outcome.INCONCLUSIVE
     else:
-        outcome = Outcome.NO_EVIDENCE
-    if outcome is not Outcome.VIOLATION and sampling_rates(run.claim.guarantee):
+        outcome = report.Outcome.NO_EVIDENCE
+    if outcome is not report.Outcome.VIOLATION and report.sampling_rates(run.claim.guarantee):
         for hidden, other in suggested_pairs(run.pair):
             run.notes.append(f"this pair may hide {hidden}: {other.name} would show it")
     lowers = [f.epsilon_lower for f in run.findings if f.epsilon_lower is not None]
-    return Report(
+    return report.Report(
         outcome=outcome,
         claim=run.claim.describe(),
         pair=run.pair.name,
@@ -404,11 +399,13 @@ def _report(run: _Run, drawn: int, seconds: float) -> Report:
     )
 
 
-def epsilon_finding(claim: Claim, plan: EpsilonPlan, counts: PrefixCounts, level: float) -> Finding:
+def epsilon_finding(
+    claim: Claim, plan: EpsilonPlan, counts: PrefixCounts, level: float
+) -> report.Finding:
     """Return the bound of epsilon at the claim's delta, with the event in words."""
     lower = plan.lower_bound(counts, claim, level)
     at = f" at delta = {claim.delta_up:.6g}" if claim.delta else ""
-    return Finding(
+    return report.Finding(
         what=f"epsilon{at} >= {lower:.6g}, by {plan.method.value}",
         event=plan.question.describe(plan.position),
         order=order(plan.question),
@@ -416,17 +413,17 @@ def epsilon_finding(claim: Claim, plan: EpsilonPlan, counts: PrefixCounts, level
         significance=plan.share * level,
         refutes=lower > claim.epsilon,
         epsilon_lower=lower,
-        meaning=meaning(plan.question.sides[0].score),
+        meaning=standard.meaning(plan.question.sides[0].score),
         epsilon=claim.epsilon,
         allowed=claim.delta_up,
     )
 
 
-def curve_finding(plan: CurvePlan, counts: PrefixCounts, level: float) -> Finding:
+def curve_finding(plan: CurvePlan, counts: PrefixCounts, level: float) -> report.Finding:
     """Return the test of one tangent of a claimed curve, with the event in words."""
     p_value = plan.p_value(counts, level)
     tangent = plan.tangent
-    return Finding(
+    return report.Finding(
         what=f"claimed delta({tangent.epsilon:.6g}) = {tangent.delta:.6g}: p-value {p_value:.3g}",
         event=plan.question.describe(0),
         order=order(plan.question),
@@ -434,7 +431,7 @@ def curve_finding(plan: CurvePlan, counts: PrefixCounts, level: float) -> Findin
         significance=level,
         refutes=p_value <= level,
         p_value=p_value,
-        meaning=meaning(plan.question.score),
+        meaning=standard.meaning(plan.question.score),
         epsilon=tangent.epsilon,
         allowed=tangent.delta,
     )
@@ -491,3 +488,180 @@ def search_pairs(
         if len(left) <= most or end <= time.monotonic():
             return list(left[:most])
         size *= 2
+
+
+_FIRST_BLOCK, _LARGEST_BLOCK, _MOST_REMEMBERED = 64, 1 << 14, 1 << 16
+# Where epsilon is bounded: in steps of 4 %, up to 25.
+_GRID = (0.0, *(0.05 * 1.04**j for j in range(160)))
+# Where mu is: in steps of 5 %, up to 25.
+_MUS = (0.0, *(0.05 * 1.05**j for j in range(128)))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """The evidence that a run of ``watch`` gathered.
+
+    ``log_evidence`` is the log of the final wealth: the run's e-value, to be multiplied over runs.
+    The claim is ``refuted`` where the ``largest`` wealth on the way, in logs, says so at the
+    significance. ``epsilon_lower`` is the bound of ``ConfidenceSequence`` at the claim's delta, in
+    steps of 4 %, by itself wrong with at most the significance; ``mu_lower`` that of
+    ``GaussianSequence`` in steps of 5 %, None for a point. The seed replays the run.
+    """
+
+    log_evidence: float
+    largest: float
+    refuted: bool
+    epsilon_lower: float
+    mu_lower: float | None
+    trials: int
+    seed: int
+
+
+def watch(
+    sampler: Sampler,
+    pair: Pair | tuple[Any, Any],
+    claim: object,
+    *,
+    samples: int = 100_000,
+    significance: arguments.Number = 0.05,
+    delta: arguments.Number | None = None,
+    seed: int | None = None,
+    seconds: float | None = None,
+    features: FeatureMap | None = None,
+    witnesses: Sequence[Witness] = WITNESSES,
+    executor: Executor | None = None,
+    chunk: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Evidence:
+    """Bet against a claim block after block, each with what the earlier ones taught.
+
+    It ends when the claim is refuted, or with the samples or the time; stopping costs nothing.
+
+    Statement: ``EProcess`` and ``ConfidenceSequence``; D and D' bet against each other's claim by
+        halves of the wealth. Against a curve, half of the wealth bets on its tangents, by
+        ``BetProcess``, and mu is bounded by ``GaussianSequence``. The run's e-value, its
+        refutation and its bounds are valid whenever it stops, also by time.
+    Use: the arguments are those of ``audit``. At most ``samples`` trials per dataset are drawn;
+        ``significance`` is the error probability of a refutation by this run alone.
+    """
+    require_sampler(sampler)
+    level = significance_of(significance)
+    chosen = secrets.randbits(63) if seed is None else arguments.whole(seed=seed)
+    limit, block = 2 * arguments.count(samples=samples), _FIRST_BLOCK
+    wealth = _Wealth.against(Claim.of(claim, delta), level)
+    trials = Trials(
+        sampler,
+        Pair.of(pair).different(),
+        seed=chosen,
+        features=features,
+        drawing=Drawing(executor),
+        chunk=chunk,
+        progress=None if progress is None else lambda drawn: progress(drawn, limit),
+    )
+    deadline = math.inf if seconds is None else time.monotonic() + seconds
+    past = trials.training(min(limit, block))
+    while trials.drawn < limit and not wealth.refuted:
+        if time.monotonic() > deadline:
+            break
+        bets = wealth.bets(past, witnesses)
+        fresh = trials.training(min(block, limit - trials.drawn))
+        wealth = bets(fresh)
+        joined = past.joined(fresh)
+        keep = slice(max(0, len(joined) - _MOST_REMEMBERED), None)
+        past = Training(joined.features[keep], joined.labels[keep])
+        block = min(2 * block, _LARGEST_BLOCK)
+    return Evidence(
+        log_evidence=wealth.evidence,
+        largest=wealth.largest,
+        refuted=wealth.refuted,
+        epsilon_lower=wealth.epsilon.epsilon,
+        mu_lower=None if wealth.mu is None else wealth.mu.mu,
+        trials=trials.drawn,
+        seed=chosen,
+    )
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class _Wealth:
+    """The bets against a claim, and against the grids that bound epsilon and mu."""
+
+    claim: Claim
+    largest: float  # log of the largest wealth at the end of a block
+    point: ConfidenceSequence
+    epsilon: ConfidenceSequence
+    curve: BetProcess | None
+    mu: GaussianSequence | None
+
+    @staticmethod
+    def against(claim: Claim, significance: float) -> _Wealth:
+        """Return the wealth before any trial; an epsilon that is not finite is no claim."""
+        epsilon = [claim.epsilon] if math.isfinite(claim.epsilon) else [_GRID[-1]]
+        over = partial(ConfidenceSequence.over, delta=claim.delta, significance=significance)
+        curve = mu = None
+        if claim.tangents():
+            curve = BetProcess.start()
+            mu = GaussianSequence.over(_MUS, significance=significance)
+        return _Wealth(claim, 0.0, over(epsilon), over(_GRID), curve, mu)
+
+    def bets(self, past: Training, witnesses: Sequence[Witness]) -> Callable[[Training], _Wealth]:
+        """Return the bets that the past recommends, to be applied to a block not yet drawn."""
+        ranked = list(questions(witnesses, *past.halves()))
+        predict = _Predictor.after(past, ranked, self.claim)
+        plan = plan_curve(ranked, self.claim)
+        apart = max(ranked, key=lambda item: clearness(item[1]))[0]
+
+        def after(fresh: Training) -> _Wealth:
+            eta, labels = predict.of(fresh)
+            ends = {"highest": predict.posteriors.max(), "lowest": predict.posteriors.min()}
+            point, epsilon = (s.after(eta, labels, **ends) for s in (self.point, self.epsilon))
+            curve, mu = self.curve, self.mu
+            if plan is not None and curve is not None and mu is not None:
+                bet = bet_on(training_counts(plan.question, past).event(0), plan.tangent)
+                curve = curve.after(bet, training_counts(plan.question, fresh).event(0))
+                mu = mu.after(training_counts(apart, past), training_counts(apart, fresh))
+            later = replace(self, point=point, epsilon=epsilon, curve=curve, mu=mu)
+            return replace(later, largest=max(self.largest, later.evidence))
+
+        return after
+
+    @property
+    def evidence(self) -> float:
+        """Return the log of the present wealth: the point's, or the mean of it and the curve's."""
+        point = self.point.evidence(0) if math.isfinite(self.claim.epsilon) else 0.0
+        if self.curve is None:
+            return point
+        return EProcess.mixed(np.array([point, self.curve.evidence]))
+
+    @property
+    def refuted(self) -> bool:
+        """Return whether the wealth has refuted the claim at any time."""
+        return EProcess.refutes(self.largest, significance=self.point.significance)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class _Predictor:
+    """Posterior of a label by how deep an output lies in the nested events of one question."""
+
+    question: Question
+    posteriors: Floats
+
+    @staticmethod
+    def after(
+        past: Training, ranked: Sequence[tuple[Question, PrefixCounts]], claim: Claim
+    ) -> _Predictor:
+        """Return the best question of the past, with the label frequencies between its events."""
+        plan, _ = best_event([*ranked], claim, len(past), Method.LABEL)
+        question = next(q for q, _ in ranked if q.same_score(plan.question))
+        inside, hits = question.count(past.features, past.labels)
+        cells = np.diff(inside, prepend=0), np.diff(hits, prepend=0)
+        # Two observations at 1/2 keep a prediction from certainty.
+        posteriors = np.append((cells[1] + 1.0) / (cells[0] + 2.0), 0.5)
+        return _Predictor(question, posteriors)
+
+    def of(self, fresh: Training) -> tuple[Floats, Labels]:
+        """Return predictions of hits, and the hits."""
+        eta = self.posteriors[self.question.cell(fresh.features)]
+        return eta, fresh.labels != self.question.swapped

@@ -17,15 +17,12 @@ from typing import Any, Final, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpproof.accountant import arguments
+from dpproof.accountant import AddRemove, ParameterError, arguments
 from dpproof.accountant.arguments import Number
-from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.form import DataError, Form, withholding
-from dpproof.accountant.relation import AddRemove
+from dpproof.auditing import counts
 from dpproof.auditing.bounds.curves import Guesses, OneRunCurve, PrefixBand, RunBet
 from dpproof.auditing.bounds.event_bound import significance_of
-from dpproof.auditing.counts import Claim, Design, Floats, PrefixCounts, profile_points, quantile
-from dpproof.auditing.errors import ClaimRefuted
 from dpproof.auditing.report import Outcome
 from dpproof.auditing.trials.encoding import identity
 from dpproof.auditing.trials.trials import Chunk, TrialStore, result_of
@@ -139,12 +136,12 @@ def plan_canaries(
         >>> print(str(plan_canaries((2, 0), 500))[:74])
         500 canaries in one run show epsilon >= 1.57 of 2 with 90 % probability, i
     """
-    claimed = Claim.of(claim, delta)
+    claimed = counts.Claim.of(claim, delta)
     total = arguments.count(canaries=canaries) * arguments.count(runs=runs)
     level, sure = significance_of(significance), float(arguments.open_probability(power=power))
     shares, bias = _expected(claimed)
     looked = _sizes(total) or (total,)
-    hits = [quantile(1 - sure, k, float(np.interp(k / total, shares, bias))) for k in looked]
+    hits = [counts.quantile(1 - sure, k, float(np.interp(k / total, shares, bias))) for k in looked]
     for j in range(1, len(hits)):  # nested counts
         hits[j] = min(max(hits[j], hits[j - 1]), hits[j - 1] + looked[j] - looked[j - 1])
     for_curve, for_point = _divided(claimed, level)
@@ -197,7 +194,7 @@ class CanaryReport:
     def require(self) -> CanaryReport:
         """Return the report itself, or raise ``ClaimRefuted`` with the page for a violation."""
         if self.outcome is Outcome.VIOLATION:
-            raise ClaimRefuted(str(self))
+            raise counts.ClaimRefuted(str(self))
         return self
 
     def to_json(self) -> str:
@@ -239,10 +236,10 @@ def bound_membership(
     if coins.shape != values.shape or not np.isin(coins, (0, 1)).all():
         raise DataError("included", Form.of(included), "a coin, 0 or 1, for every score")
     plan = plan_canaries(claim, len(values), significance=significance, delta=delta)
-    return conclude(values[None], coins[None] == 1, Claim.of(claim, delta), plan)
+    return conclude(values[None], coins[None] == 1, counts.Claim.of(claim, delta), plan)
 
 
-def finite_scores(scores: object, count: int) -> Floats:
+def finite_scores(scores: object, count: int) -> counts.Floats:
     """Return scores as an array of so many finite numbers, or raise ``DataError``."""
     try:
         array = np.asarray(scores)
@@ -255,9 +252,9 @@ def finite_scores(scores: object, count: int) -> Floats:
 
 
 def conclude(
-    scores: Floats,
+    scores: counts.Floats,
     included: Coins,
-    claim: Claim,
+    claim: counts.Claim,
     plan: CanaryPlan,
     *,
     runs: int = 1,
@@ -309,12 +306,9 @@ def _sizes(canaries: int) -> tuple[int, ...]:
     return tuple(sorted(size for size in halves if size >= _FEWEST))
 
 
-def guess(scores: Floats) -> tuple[NDArray[np.int64], Coins]:
-    """Return the order in which coins are guessed, the clearest first, and the guesses in it.
-
-    From both ends of the scores in turn, up to the middle of the quartiles: in above, out below.
-    Ties are in an order that has no part in the coins: a fixed random one.
-    """
+def guess(scores: counts.Floats) -> tuple[NDArray[np.int64], Coins]:
+    """Return the order in which coins are guessed, the clearest first, and the guesses in it."""
+    # From both ends in turn, in above and out below the middle; ties are in a fixed random order.
     order = np.random.default_rng(_TIES).permutation(len(scores))
     order = order[np.argsort(scores[order], kind="stable")]
     above = scores[order] > np.quantile(scores, [0.25, 0.75]).mean() if len(scores) else []
@@ -324,26 +318,23 @@ def guess(scores: Floats) -> tuple[NDArray[np.int64], Coins]:
     return order[first], np.asarray(above, dtype=bool)[first]
 
 
-def _divided(claim: Claim, level: float) -> tuple[float, float]:
+def _divided(claim: counts.Claim, level: float) -> tuple[float, float]:
     """Return the significance for the test of the curve, and for the bound of epsilon."""
     return (_CURVE * level, (1 - _CURVE) * level) if claim.is_curve else (0.0, level)
 
 
-def _counts(looked: tuple[int, ...], hits: list[int]) -> PrefixCounts:
-    return PrefixCounts(looked, tuple(hits), max(looked), 0, Design.ONE_RUN)
+def _counts(looked: tuple[int, ...], hits: list[int]) -> counts.PrefixCounts:
+    return counts.PrefixCounts(looked, tuple(hits), max(looked), 0, counts.Design.ONE_RUN)
 
 
 @functools.lru_cache(maxsize=16)
-def _expected(claim: Claim) -> tuple[Floats, Floats]:
-    """Return shares of canaries, and how often the clearest guesses of so many are right.
-
-    With delta(t) the claimed profile, Q(loss > t) = -e^-t delta'(t) and P(loss > t) = delta(t) -
-    delta'(t); a guess is made where the loss is beyond t, at either end.
-    """
+def _expected(claim: counts.Claim) -> tuple[counts.Floats, counts.Floats]:
+    """Return shares of canaries, and how often the clearest guesses of so many are right."""
+    # With the profile delta(t), Q(loss > t) = -e^-t delta'(t) and P(loss > t) = delta - delta'.
     if not claim.is_curve:
         odds = 1 / (1 + math.exp(-min(claim.epsilon, 700.0)))
         return np.array([0.0, 1.0]), np.full(2, odds + (1 - odds) * claim.delta_up)
-    losses, delta = profile_points(claim.guarantee)
+    losses, delta = counts.profile_points(claim.guarantee)
     slope, middle = -np.diff(delta) / np.diff(losses), (losses[1:] + losses[:-1]) / 2
     p, q = (delta[1:] + delta[:-1]) / 2 + slope, np.exp(-middle) * slope
     shares, bias = np.minimum(p + q, 1.0), p / np.maximum(p + q, 1e-300)
@@ -409,7 +400,7 @@ def audit_canaries(
         >>> seen.outcome.name, seen.right[-1] > 300
         ('VIOLATION', True)
     """
-    count, claimed = _length(canaries), Claim.of(claim, delta)
+    count, claimed = _length(canaries), counts.Claim.of(claim, delta)
     relation = claimed.guarantee.relation
     if not isinstance(claim, tuple) and not isinstance(relation, AddRemove):
         raise ParameterError("claim", str(relation), "under add-remove: canaries are in or out")

@@ -1,4 +1,4 @@
-"""Counts of events, limits of binomial tails, and the claims that both are compared with.
+"""Counts of events, limits of binomial tails, the claims to compare with, and the errors of audits.
 
 Assumed: scipy's incomplete beta function and its inverse are right to a relative 1e-9, of the
 smaller of the value and its complement's distance to an end; the tests compare with 50 digits.
@@ -18,12 +18,33 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpproof.accountant import arguments
-from dpproof.accountant.errors import NotCertified, NotImplied, ParameterError
-from dpproof.accountant.guarantees.approx_dp import ApproxDP
+from dpproof.accountant import ApproxDP, NotCertified, NotImplied, ParameterError, PureDP, arguments
+from dpproof.accountant.errors import (
+    MissingDependency as MissingDependency,  # noqa: PLC0414  # also a name of this package
+    PrivacyError,
+)
 from dpproof.accountant.guarantees.guarantee import Guarantee, in_words
-from dpproof.accountant.guarantees.pure_dp import PureDP
 from dpproof.accountant.guarantees.rounding import floats_around
+
+
+class ClaimRefuted(PrivacyError, AssertionError):
+    """An audit refuted a claim, or showed a fact, that was asserted not to be; with its report."""
+
+
+class SamplesUsed(PrivacyError):
+    """Samples that were tested once are asked to be tested again."""
+
+
+class SamplerFailed(PrivacyError):
+    """A program or a server gave no outputs, or an executor gave those of another task."""
+
+
+class StoreRefused(PrivacyError):
+    """A file of trials belongs to another audit or is in use, or a file is no store."""
+
+
+class Unidentified(PrivacyError):
+    """Code or data that cannot be told from other code or data: a version has to be given."""
 
 
 @final
@@ -196,10 +217,8 @@ def tail_up(k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Floats:
 
 
 def lower_limit(k: ArrayLike, n: ArrayLike, significance: ArrayLike) -> Floats:
-    """Return the p with Pr(Bin(n, p) >= k) = significance, rounded down; 0 where k <= 0.
-
-    Source: Clopper & Pearson, Biometrika 26 (1934): Pr(p < limit) <= significance.
-    """
+    """Return the p with Pr(Bin(n, p) >= k) = significance, rounded down; 0 where k <= 0."""
+    # Clopper & Pearson, Biometrika 26 (1934): Pr(p < limit) <= significance.
     k, n = np.broadcast_arrays(np.asarray(k, float), np.asarray(n, float))
     inside = k > 0
     limit = special().betaincinv(
@@ -220,10 +239,8 @@ def complement_up(limit: Floats) -> Floats:
 
 
 def masses_up(n: int, p: Floats) -> Floats:
-    """Return upper bounds of Pr(Bin(n, p) = k) for k = 0, ..., n <= 4096, a row for each p.
-
-    Assumed: scipy's gammaln is right to a relative 1e-15, which is 1e-10 of a mass here.
-    """
+    """Return upper bounds of Pr(Bin(n, p) = k) for k = 0, ..., n <= 4096, a row for each p."""
+    # Assumed: scipy's gammaln is right to a relative 1e-15, which is 1e-10 of a mass here.
     k = np.arange(n + 1.0)
     # At the ends of [0, 1] a mass that is 0 is a little more.
     hit, miss = np.log(np.maximum(p, 1e-300)), np.log1p(-np.minimum(p, 1 - 2.0**-53))
@@ -358,10 +375,8 @@ def gaussian(mu: float) -> LeastWrong:
 
 
 def lines(points: list[tuple[float, float]]) -> LeastWrong:
-    """Return the maximum of the lines that (epsilon, delta)-DP in both orders gives.
-
-    right <= e^eps wrong + delta; with complements, 1 - wrong <= e^eps (1 - right) + delta.
-    """
+    """Return the maximum of the lines that (epsilon, delta)-DP in both orders gives."""
+    # right <= e^eps wrong + delta; complements: 1 - wrong <= e^eps (1 - right) + delta.
     growth = np.array([exp_up(epsilon) for epsilon, _ in points])
     mass = np.array([delta for _, delta in points])
 

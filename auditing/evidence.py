@@ -10,10 +10,9 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant import arguments
+from dpproof.accountant import ParameterError, arguments
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.arithmetic.crossing import bisect
-from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.rounding import floats_around
 from dpproof.auditing.bounds.event_bound import LARGEST_EPSILON, significance_of
 from dpproof.auditing.counts import (
@@ -41,12 +40,11 @@ class EProcess:
     """Bets against a claim that a true claim does not let grow.
 
     Statement: let labels be fair coins, P(T) <= e^eps Q(T) + delta for all events T, q = e^eps /
-        (1 + e^eps). Let eta be any predictions of Pr(L = 1 | x) that depend on earlier trials
-        and on x alone, eta <= h with h fixed before x. With eta replaced by q where it is
-        smaller, and h by q where that is smaller, each trial multiplies the wealth by (eta / q if
-        L = 1, (1 - eta) / (1 - q) if L = 0) / (1 + delta (h / q - 1) / 2). Then the wealth is a
-        non-negative supermartingale that starts at 1, and Pr(it ever reaches 1 / significance)
-        <= significance.
+        (1 + e^eps). Let eta be any predictions of Pr(L = 1 | x) that depend on earlier trials and
+        on x alone, eta <= h with h fixed before x. With eta replaced by q where it is smaller, and
+        h by q where that is smaller, each trial multiplies the wealth by (eta / q if L = 1, (1 -
+        eta) / (1 - q) if L = 0) / (1 + delta (h / q - 1) / 2). Then the wealth is a non-negative
+        supermartingale that starts at 1, and Pr(it ever reaches 1 / significance) <= significance.
     Proof: proofs/theory/audits.md, section 4. A mixture of such wealths is one, and so is a product
         over independent runs.
     Rounds: the wealth down.
@@ -213,11 +211,8 @@ class EventBet:
 
 
 def unbet() -> float:
-    """Return the log of the wealth not bet, left when a run ends before its counts are complete.
-
-    Whether it ends may depend on its trials; e 1{complete} + unbet 1{not} is at most e, since the
-    bettor with share 0 keeps its part of the wealth whatever happens.
-    """
+    """Return the log of the wealth not bet, left when a run ends before its counts are complete."""
+    # e 1{complete} + unbet 1{not} is at most e, whatever ends it: share 0 keeps its wealth.
     return EProcess.mixed(np.array([0.0 if share == 0 else -math.inf for share in SHARES]))
 
 
@@ -290,11 +285,8 @@ def log_evidence(
     curves: Sequence[CurvePlan],
     counts: Sequence[PrefixCounts],
 ) -> float:
-    """Return the log of the e-value of a stage's counts: the mean of bets on its questions.
-
-    A bet is on what training showed, but on at least a tenth more loss than is claimed. The counts
-    are of the question and of the curves, from other trials than those of training.
-    """
+    """Return the log of the e-value of a stage's counts: the mean of bets on its questions."""
+    # A bet is on what training showed, and at least a tenth more loss than is claimed.
     logs = [0.0]
     if math.isfinite(claim.epsilon):
         logs = [_best_bet(question, training, claim, counts[0])]
@@ -435,10 +427,9 @@ class GaussianSequence:
 
     Statement: for every mu of a grid fixed in advance let W be the wealth of a ``BetProcess``
         against tangents of mu-GDP: P(T) <= e^eps Q(T) + Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 -
-        eps/mu). Let the bound be the largest grid point such that there and at every smaller one
-        W has reached 1 / significance at some time, 0 when there is none. Then the probability
-        that the bound is ever above a mu for which the mechanism is mu-GDP is at most the
-        significance.
+        eps/mu). Let the bound be the largest grid point such that there and at every smaller one W
+        has reached 1 / significance at some time, 0 when there is none. Then the probability that
+        the bound is ever above a mu for which the mechanism is mu-GDP is at most the significance.
     Source: Dong, Roth & Su (arXiv:1905.02383), Corollary 2.13, for the tangents.
     Proof: as of ``ConfidenceSequence``; mu-GDP is mu'-GDP for every larger mu'.
     Laws: the bound is a grid point or 0, and never falls.

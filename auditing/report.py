@@ -14,11 +14,8 @@ from typing import Any, Final, NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant.guarantees.guarantee import Guarantee
-from dpproof.accountant.relation import AddRemove
-from dpproof.accountant.sensitivity import LInf
-from dpproof.auditing.counts import Claim, Design, EventCounts, PrefixCounts
-from dpproof.auditing.errors import ClaimRefuted
+from dpproof.accountant import AddRemove, Guarantee, LInf
+from dpproof.auditing.counts import Claim, ClaimRefuted, Design, EventCounts, PrefixCounts
 from dpproof.auditing.inspection.recorder import FactKind, Recorder
 from dpproof.auditing.trials.encoding import FeatureMap, Features, Pair, encode
 from dpproof.auditing.trials.sampler import Sampler, Training
@@ -62,10 +59,7 @@ _NAMES: Final = (
 
 
 def causes(looked_at: str, seen: Sequence[str] = ()) -> list[str]:
-    """Return what a refuted claim may be due to; an audit sees that it is false, and not why.
-
-    What fits the facts ``seen`` of the outputs stands first, before what fits the event's words.
-    """
+    """Return what a refuted claim may be due to, what fits the facts ``seen`` of outputs first."""
 
     def unlikely(cause: tuple[tuple[str, ...], str]) -> tuple[bool, bool]:
         signs, _ = cause
@@ -331,10 +325,7 @@ class _Rows(NamedTuple):
 def symptoms(
     training: Training, claim: Claim, replay: str, runs: Sequence[str] = ()
 ) -> tuple[str, ...]:
-    """Say what the outputs show of the cause of a violation; facts of the run, no tests.
-
-    ``replay`` is what two calls have in common, and ``runs`` what recorded runs show.
-    """
+    """Say what outputs, two calls (``replay``) and recorded ``runs`` show of a cause."""
     rows, sides = _Rows.of(training), (training.labels, ~training.labels)
     equal = all(
         np.array_equal(one, np.broadcast_to(one[:1], one.shape), equal_nan=True)
@@ -351,10 +342,7 @@ def symptoms(
 
 
 def replayed(sampler: Sampler, pair: Pair, features: FeatureMap | None, seed: int) -> str:
-    """Say what two calls on D with different generators have in common; empty if nothing.
-
-    An error of the sampler says nothing: the refutation stands without it.
-    """
+    """Say what two calls on D with different generators have in common; empty if nothing."""
     rows = []
     for child in np.random.SeedSequence(entropy=seed, spawn_key=(2**32 - 1,)).spawn(2):
         try:
@@ -389,11 +377,8 @@ _UNROUNDED: Final = 1 + Fraction(1, 10**6)  # Clipping in floats may be so much 
 
 
 def recorded(sampler: Sampler, pair: Pair, claim: Guarantee[Any], seed: int) -> list[str]:
-    """Say what runs on both datasets with the same noise show, if it comes from the generator.
-
-    Scale, and the movement of any one number, are compared with the claim's where it is of one
-    Gaussian or Laplace mechanism; several steps may be one array. An error says nothing.
-    """
+    """Say what runs on both datasets with the same noise show, if it comes from the generator."""
+    # Compared are its scale and moves, with a claim of one Gaussian or Laplace mechanism.
     methods = {
         "mechanism/gaussian": ("normal", "standard_normal"),
         "mechanism/laplace": ("laplace",),
@@ -418,11 +403,8 @@ def recorded(sampler: Sampler, pair: Pair, claim: Guarantee[Any], seed: int) -> 
 
 
 def shared_noise(rows: _Rows) -> str:
-    """Say which numbers of an output move together, exactly; empty if none do.
-
-    Two numbers with noise of their own differ by another amount in every output. Compared on D are
-    neighbouring numbers, as of one step, and the first with all others, as of all steps.
-    """
+    """Say which numbers of an output move together, exactly; empty if none do."""
+    # Numbers with noise of their own differ by another amount in every output.
     data, places = rows.data, rows.places
     count = len(places)
     for first, other in [
@@ -446,11 +428,8 @@ def sampling_rates(claim: Guarantee[Any]) -> set[float]:
 
 
 def fixed_batches(rows: _Rows, claim: Guarantee[Any]) -> str:
-    """Say whether a record moves numbers without spreading them; empty if not, or not known.
-
-    A record that moves a number by v, in a share q of the batches by chance, moves its mean by qv
-    and adds q(1 - q)v^2 to its variance: (1 - q)/q times the square of the former.
-    """
+    """Say whether a record moves numbers without spreading them; empty if not, or not known."""
+    # Moving by v in a share q of batches adds q(1 - q)v^2 to the variance, (1 - q)/q of (qv)^2.
     rates = sampling_rates(claim)
     if len(rates) != 1 or not isinstance(claim.relation, AddRemove) or not len(rows.places):
         return ""
@@ -473,11 +452,8 @@ def fixed_batches(rows: _Rows, claim: Guarantee[Any]) -> str:
 
 
 def common_factor(rows: _Rows) -> str:
-    """Say whether neighbouring numbers grow and shrink together on both datasets; empty if not.
-
-    Squares of numbers with noise of their own, or of normal ones, correlate as the squared
-    correlation of the numbers; a factor that both are multiplied by adds to that.
-    """
+    """Say whether neighbouring numbers grow and shrink together on both datasets; empty if not."""
+    # Squares of normal numbers correlate as the squared correlation; a common factor adds to it.
     for side in (rows.data, rows.neighbour):
         if side.shape[1] < 2:
             return ""

@@ -19,10 +19,7 @@ import click
 import numpy as np
 
 from dpproof import auditing
-from dpproof.commands.refute import refute
-from dpproof.refute.page import write
-from dpproof.refute.peer import Peer, libraries
-from dpproof.refute.referee import SMALL, Finding, Report
+from dpproof.refute.referee import SMALL, Finding, Peer, Report, libraries, refute, write
 from dpproof.time_limit import shares
 
 HERE = Path(__file__).parent

@@ -22,8 +22,8 @@ import pytest
 from benchmarks.report import Goal, Progress, Section, seconds
 from benchmarks.worker import Workers
 from dpproof.accountant import L1, L2, ZCDP, AddRemove, ApproxDP, Guarantee, Poisson
-from dpproof.ledger.database import SQLiteDatabase
 from dpproof.ledger.ledger import Ledger
+from dpproof.ledger.places import SQLiteDatabase
 from dpproof.mechanisms import Gaussian, Laplace
 from tests.dpproof.ledger import servers
 

@@ -17,7 +17,7 @@ from benchmarks.report import Goal, Progress, Section, seconds
 from benchmarks.worker import Workers
 from dpproof.accountant import self_compose
 from dpproof.mechanisms import Mechanism
-from dpproof.mechanisms.outputs import flatten
+from dpproof.mechanisms.mechanism import flatten
 from dpproof.mechanisms.samplers.rng import SystemRng
 from tests.contracts import every_mechanism
 from tests.contracts.mechanism_contract import MechanismContract

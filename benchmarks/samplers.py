@@ -29,9 +29,8 @@ from dpproof.mechanisms import (
     UnaryEncoding,
     samplers,
 )
-from dpproof.mechanisms.samplers.rng import SystemRng
+from dpproof.mechanisms.samplers.rng import SystemRng, geometric_ratio
 from dpproof.mechanisms.samplers.rounded import cauchy_rounded
-from dpproof.mechanisms.samplers.uniform import geometric_ratio
 
 DRAWS = 1_000_000
 ROUNDS = 3

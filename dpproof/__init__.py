@@ -19,10 +19,9 @@ for evidence against a claim; ``dp.Ledger`` keeps a budget over months.
     of one's own    Mechanism, FiniteMechanism, RandomizedResponse, Stated
     own loops       PricedSearch, sample_runs
     put together    compose, self_compose, parallel_compose, mixture, choice, group, select,
-                    post_process, convert; Poisson, WithoutReplacement,
-                    WithReplacement, TruncatedPoisson, UserPoisson, ShuffledBatches,
-                    RandomAllocation, BallsInBins, CyclicPoisson, Shuffle;
-                    FixedRuns, PoissonRuns, TruncatedNegativeBinomial
+                    post_process, convert; Poisson, WithoutReplacement, WithReplacement,
+                    TruncatedPoisson, UserPoisson, ShuffledBatches, RandomAllocation, BallsInBins,
+                    CyclicPoisson, Shuffle; FixedRuns, PoissonRuns, TruncatedNegativeBinomial
     numbers         Bound, calibrate, sweep, plan_selection, certify, check, Certificate
     spending        Ledger, PrivacyFilter and its kinds, PrivacyOdometer
     audits          audit, watch, Pair, Recorder, check_query, neighbours, samples_needed,
@@ -30,18 +29,13 @@ for evidence against a claim; ``dp.Ledger`` keeps a budget over months.
 
 The rest has a place by topic:
 
-    dpproof.learn         estimators of scikit-learn's kind
-    dpproof.plot          pictures of guarantees, budgets and audits
-    dpproof.tables        questions about frames in which users have rows
-    dpproof.learning      the learners as mechanisms, their covers, maps and bounds
-    dpproof.mechanisms    every mechanism, and how one is made
-    dpproof.accountant    every guarantee and theorem
-    dpproof.auditing      every test and witness of audits
-    dpproof.interop       what other libraries recorded
-    dpproof.proofs        the checker of certificates, by itself
+    dpproof.learn         estimators of scikit-learn's kind dpproof.plot          pictures of
+    guarantees, budgets and audits dpproof.tables        questions about frames in which users have
+    rows dpproof.learning      the learners as mechanisms, their covers, maps and bounds
+    dpproof.mechanisms    every mechanism, and how one is made dpproof.accountant    every guarantee
+    and theorem dpproof.auditing      every test and witness of audits dpproof.interop       what
+    other libraries recorded dpproof.proofs        the checker of certificates, by itself
 """
-
-from __future__ import annotations
 
 import functools
 import importlib
@@ -124,8 +118,8 @@ if TYPE_CHECKING:
         parallel_compose as parallel_compose,
     )
     from dpproof.accountant.theorems.selection import select as select
-    from dpproof.auditing.audit import audit as audit
-    from dpproof.auditing.errors import ClaimRefuted as ClaimRefuted
+    from dpproof.auditing.audit import audit as audit, watch as watch
+    from dpproof.auditing.counts import ClaimRefuted as ClaimRefuted
     from dpproof.auditing.inspection.loader import inspect_loader as inspect_loader
     from dpproof.auditing.inspection.neighbours import (
         check_query as check_query,
@@ -135,7 +129,6 @@ if TYPE_CHECKING:
     from dpproof.auditing.planning.plan import samples_needed as samples_needed
     from dpproof.auditing.report import Outcome as Outcome
     from dpproof.auditing.trials.encoding import Pair as Pair
-    from dpproof.auditing.watch import watch as watch
     from dpproof.ledger.errors import (
         AlreadySpent as AlreadySpent,
         KeyConflict as KeyConflict,
@@ -180,7 +173,7 @@ if TYPE_CHECKING:
         BoundedSum as BoundedSum,
         NumericAnswers as NumericAnswers,
     )
-    from dpproof.pipeline.stated import Stated as Stated
+    from dpproof.pipeline.vocabulary import Stated as Stated
     from dpproof.proofs import Certificate as Certificate, check as check
     from dpproof.search import PricedSearch as PricedSearch, sample_runs as sample_runs
 

@@ -90,11 +90,11 @@ def budget(  # the options of a command
     or after N seconds, the command shows what is known; without epsilon it has no answer.
     """
     from dpproof.commands.budget import answer, pieces, spend  # noqa: PLC0415  # as above
-    from dpproof.pipeline import parse, what_if  # noqa: PLC0415  # --help should not wait for the engine
+    from dpproof.pipeline import free_parameter, parse  # noqa: PLC0415  # --help needs no engine
     from dpproof.streams import progress  # noqa: PLC0415  # as above
 
     require_other(out, file)
-    pipeline = what_if.changed(parse.load(file), numbers, without)
+    pipeline = free_parameter.changed(parse.load(file), numbers, without)
     if out is not None and pipeline.digest == "":
         raise click.UsageError(
             "--certify with --set or --without: write what it is about to a file"
@@ -109,7 +109,7 @@ def budget(  # the options of a command
     if as_json:
         streams.say_json("budget", answer(spent))
     else:
-        from dpproof.reports.table import show  # noqa: PLC0415  # not needed for JSON
+        from dpproof.reports.words import show  # noqa: PLC0415  # not needed for JSON
 
         show(spent, streams.console())
     if spent.interrupted:
@@ -149,7 +149,7 @@ def calibrate(
     if as_json:
         streams.say_json("calibrate", answer(solved))
     else:
-        from dpproof.reports.table import show_solved  # noqa: PLC0415  # not needed for JSON
+        from dpproof.reports.words import show_solved  # noqa: PLC0415  # not needed for JSON
 
         show_solved(solved, streams.console())
     return HOLDS
@@ -216,10 +216,10 @@ def certify(
         verdict, is_rough = write(pipeline, out, seconds=seconds, **question)
         streams.say("\n".join([*lines(verdict), *([ROUGH] if is_rough else [])]))
     if formal is not None:
-        from dpproof.commands import formal as theorem  # noqa: PLC0415  # as in budget
+        from dpproof.commands import check  # noqa: PLC0415  # as in budget
         from dpproof.rounding import above  # noqa: PLC0415  # as in budget
 
-        epsilon = theorem.write(pipeline, formal)
+        epsilon = check.write(pipeline, formal)
         streams.say(f"wrote a theorem of epsilon {above(epsilon, 7)}; coqc has to accept it")
     return HOLDS
 
@@ -380,8 +380,7 @@ def refute(
     They are asked random questions. Below a lower end of ours that some instance attains, a claim
     is refuted. Exit status: 0 nothing is, 1 something is, 2 a rigorous number contradicts ours.
     """
-    from dpproof.commands.refute import refute as ask  # noqa: PLC0415  # as in budget
-    from dpproof.refute.page import write  # noqa: PLC0415  # as in budget
+    from dpproof.refute.referee import refute as ask, write  # noqa: PLC0415  # as in budget
 
     reports = ask(libraries, python, seconds, seed)
     if out is not None:
@@ -432,11 +431,11 @@ def report(
 def ledger_report(file: str, *, out: str, head_file: str | None) -> int:
     """Write a page: what is left, what is pending, who spent what."""
     from dpproof.files import save  # noqa: PLC0415  # as in budget
-    from dpproof.reports import ledger_page  # noqa: PLC0415  # as in budget
+    from dpproof.reports import page  # noqa: PLC0415  # as in budget
 
     require_other(out, file)
     opened = opened_at(file, head_file)
-    save(out, ledger_page.rendered(opened.place, opened.status(), opened.log()))
+    save(out, page.ledger_page(opened.place, opened.status(), opened.log()))
     streams.say(out)
     return HOLDS
 
@@ -467,7 +466,7 @@ def explain(before: str, after: str, *, seconds: float | None) -> int:
     It goes from BEFORE to AFTER, one change at a time.
     """
     from dpproof.pipeline import parse  # noqa: PLC0415  # as in budget
-    from dpproof.reports.explain import lines  # noqa: PLC0415  # as in budget
+    from dpproof.reports.words import lines  # noqa: PLC0415  # as in budget
 
     one, other = parse.load(before), parse.load(after)
     warn(max(one.delta, other.delta))

@@ -1,7 +1,5 @@
 """The error of the application for bad input, in one line."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterator
@@ -14,8 +12,7 @@ from dpproof.accountant.errors import PrivacyError
 class InputError(PrivacyError, ValueError):
     """A pipeline file or a command line that cannot be answered.
 
-    The message is one line: which file, which stage, which key, what was expected, what was
-    found.
+    The message is one line: which file, which stage, which key, what was expected, what was found.
     """
 
 

@@ -1,7 +1,5 @@
 """The files that commands read, by path or standard input for ``-``, and write."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -58,7 +58,7 @@ def trade_off(
         guarantee: a guarantee, or a mechanism that states one.
         budget: what it may cost, drawn beside it.
         axes: where to draw.
-    Raises:
+    Example:
         >>> import dpproof as dp
         >>> dp.plot.trade_off(dp.GDP(mu=1)).get_title(loc="left")
         'Trade-off of attacks'

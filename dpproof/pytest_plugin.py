@@ -134,10 +134,8 @@ class _Session:
 
     @contextmanager
     def timed(self, test: str, own: float | None) -> Iterator[float | None]:
-        """Yield the seconds for the next audit of a test: its own budget or its part of the rest.
-
-        They are taken from the session's before it begins, and corrected when it has ended.
-        """
+        """Yield the seconds for the next audit of a test: its own or its part of the rest."""
+        # They are taken from the session's before it begins, and corrected when it has ended.
         total = self.config.getoption("--audit-session-seconds")
         if total is None:
             yield own
@@ -201,10 +199,7 @@ def _count(ledger: str, test: str) -> int:
 
 
 def _reserve(ledger: str, test: str, tests: frozenset[str], total: float) -> tuple[int, float]:
-    """Return the seconds for an audit, and the row that corrects them.
-
-    A thousandth is given where none are left.
-    """
+    """Return the seconds for an audit, a thousandth if none are left, and the row of them."""
     with _opened(ledger) as database:
         begun = {name for (name,) in database.execute("SELECT DISTINCT test FROM taken")}
         (taken,) = database.execute("SELECT total(seconds) FROM taken").fetchone()

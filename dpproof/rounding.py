@@ -1,7 +1,5 @@
 """Numbers for people: rounded, and always to the side that does not flatter."""
 
-from __future__ import annotations
-
 import math
 import sys
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal

@@ -26,9 +26,7 @@ from dpproof.accountant.run_counts.law import RunLaw, required_runs
 from dpproof.accountant.theorems.selection import select
 from dpproof.errors import InputError
 from dpproof.mechanisms.queries import scored
-from dpproof.mechanisms.samplers import run_count
-from dpproof.mechanisms.samplers.rng import Rng, as_rng
-from dpproof.mechanisms.samplers.uniform import uniform_below
+from dpproof.mechanisms.samplers import Rng, as_rng, run_count, uniform_below
 
 if sys.platform != "win32":
     import fcntl
@@ -57,13 +55,11 @@ def sample_runs(runs: RunLaw, *, rng: Rng | np.random.Generator | None = None) -
 
 
 def identified(*values: object) -> str:
-    """Return a digest that tells values apart exactly, by type and content, in any process.
+    """Return a SHA-256 that tells values apart exactly, by type and content, in any process.
 
-    Args:
-        values: guarantees, laws, numbers, texts, arrays, and lists, mappings and dataclasses of
-            them. Anything else is told by its repr.
-    Returns:
-        The SHA-256, in hexadecimal.
+    Values are guarantees, laws, numbers, texts, arrays, and lists, mappings and dataclasses of
+    them. Anything else is told by its repr.
+
     Example:
         >>> from dpproof.accountant import GDP
         >>> identified(GDP(mu=1)) == identified(GDP(mu=Fraction(10**30 + 1, 10**30)))
@@ -135,8 +131,7 @@ class PricedSearch(Generic[T]):
 
         search = PricedSearch(once, runs=law, candidates=rates, place="search.json")
         for run in search:
-            model, score = train(run.candidate)
-            run.finish(score, result=save(model))
+            model, score = train(run.candidate) run.finish(score, result=save(model))
         best = search.best()
 
     Statement: what ``best`` returns, and nothing else being released, satisfies ``guarantee()``.

@@ -74,10 +74,8 @@ def say(text: str, *, end: str = "\n") -> None:
 
 
 def say_json(kind: str, answer: Mapping[str, object]) -> None:
-    """Print JSON, which a reader gets back exactly: what an encoding lacks is escaped.
-
-    Its first field, ``format``, is the kind of the answer and the version of its fields.
-    """
+    """Print JSON, which a reader gets back exactly: what an encoding lacks is escaped."""
+    # Its first field, ``format``, is the kind of the answer and the version of its fields.
     answer = {"format": f"dpproof.{kind}/{VERSION}", **answer}
     text = json.dumps(answer, indent=2, ensure_ascii=False, allow_nan=False)
     try:
@@ -102,13 +100,8 @@ def on_terminal() -> bool:
 
 @contextmanager
 def progress(total: int | None) -> Iterator[Callable[[str], None]]:
-    """Yield a bar from the third second on, without an end if the total is unknown.
-
-    In a notebook it is a line below the cell. Inside of another one there is none.
-
-    Yields:
-        To be called with the name of each piece of work, before it begins.
-    """
+    """Yield what is told each piece of work before it begins: a bar, from the third second on."""
+    # It has no end if the total is unknown, and is a line in a notebook, or nothing inside another.
     if notebook() is not None or not on_terminal():
         with below_the_cell(total) as step:
             yield step
@@ -134,11 +127,7 @@ def progress(total: int | None) -> Iterator[Callable[[str], None]]:
 
 @contextmanager
 def trials() -> Iterator[Callable[[int, int], None] | None]:
-    """Yield a bar of an audit's trials and remaining time, for ``dpproof.auditing.audit``.
-
-    Yields:
-        The audit's ``progress``; None where there is no terminal.
-    """
+    """Yield a bar of an audit's trials and remaining time; None where there is no terminal."""
     if not on_terminal():
         yield None
         return

@@ -27,9 +27,9 @@ from dpproof.accountant.calibration.calibrate import calibrate
 from dpproof.accountant.errors import MissingDependency, ParameterError
 from dpproof.accountant.theorems.parallel import parallel_compose
 from dpproof.mechanisms import Composed, Gaussian, Histogram, Mechanism, Quantile, compose
-from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.mechanism import Outputs
 from dpproof.mechanisms.queries import Query
-from dpproof.mechanisms.samplers.rng import Rng, as_rng
+from dpproof.mechanisms.samplers import Rng, as_rng
 from dpproof.pipeline.parse import from_text, parse
 from dpproof.pipeline.pipeline import Pipeline
 
@@ -91,9 +91,9 @@ class Question(ABC):
     def releases(self, plan: Plan) -> tuple[Release, ...]:
         """Return what is released to answer."""
 
-    @abstractmethod
     def answers(self, released: Sequence[Answers]) -> Answers:
-        """Return one number a group, from what was released."""
+        """Return one number a group, from what was released: by default, all of it."""
+        return released[0]
 
     def _scale(self, sensitivity: Fraction) -> Fraction:
         return _float_up(arguments.positive(noise=self.noise) * sensitivity)
@@ -120,10 +120,6 @@ class Count(Question):
             return rows.totals(first if self.users else np.ones_like(rows.groups))
 
         return (_histogram(self._scale(plan.moved(largest)), plan, largest, counted),)
-
-    def answers(self, released: Sequence[Answers]) -> Answers:
-        """Return the noisy counts."""
-        return released[0]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,10 +168,6 @@ class Sum(_OfColumn):
     def releases(self, plan: Plan) -> tuple[Release, ...]:
         """Return a sum with Gaussian noise."""
         return (self._sum(plan, 0.0),)
-
-    def answers(self, released: Sequence[Answers]) -> Answers:
-        """Return the noisy sums."""
-        return released[0]
 
 
 @final
@@ -235,19 +227,13 @@ class QuantileOf(Question):
             ParameterError: a user may have several rows.
         """
         if plan.rows_per_group * plan.groups_per_user > 1:
-            raise ParameterError(
-                "rows_per_group, groups_per_user",
-                (plan.rows_per_group, plan.groups_per_user),
-                "1 and 1 where a quantile is asked for",
-            )
+            stated = plan.rows_per_group, plan.groups_per_user
+            allowed = "1 and 1 where a quantile is asked for"
+            raise ParameterError("rows_per_group, groups_per_user", stated, allowed)
         epsilon = _float_up(2 / arguments.positive(noise=self.noise))
         one = Quantile(epsilon=epsilon, q=self.q, candidates=self.candidates, relation=_USER)
         mechanism = _EveryGroup(one=one, column=self.column, groups=plan.size)
         return (Release(mechanism, {"mechanism": "quantile", "epsilon": epsilon}),)
-
-    def answers(self, released: Sequence[Answers]) -> Answers:
-        """Return the chosen candidates."""
-        return released[0]
 
 
 @final
@@ -259,10 +245,7 @@ class _EveryGroup(Mechanism[AddRemove]):
     column: str
     groups: int
 
-    @property
-    def relation(self) -> AddRemove:
-        """Return that of a user more or less."""
-        return _USER
+    relation = _USER  # a user more or less
 
     def guarantee(self) -> Guarantee[AddRemove]:
         """Return what one quantile satisfies: the groups are disjoint."""
@@ -464,11 +447,9 @@ class Plan:
         group: NDArray[np.int64],
         rng: Rng | np.random.Generator | None,
     ) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-        """Draw the rows that are left; return their places, and which are first in a group.
-
-        Every row and every group of a user has a coin of its own, so that what is left of one user
-        depends on that user's rows alone.
-        """
+        """Draw the rows that are left; return their places, and which are first in a group."""
+        # Every row and every group of a user has a coin of its own, so that what is left of one
+        # user depends on that user's rows alone.
         coins = as_rng(rng).numpy()
         order = np.lexsort((coins.random(owner.size), group, owner))
         place, starts = _ranks(owner[order], group[order])

@@ -39,10 +39,8 @@ class _TimeIsUp(BaseException):
 
 
 def ended_in_time(seconds: float | None, work: Callable[[], Any]) -> bool:
-    """Run work, stop it when its time is up, and return whether it came to its end.
-
-    Where there is no timer (on Windows, and beside the main thread), it is never stopped.
-    """
+    """Run work, stop it when its time is up, and return whether it came to its end."""
+    # Where there is no timer (on Windows, and beside the main thread), it is never stopped.
     try:
         with _timer(seconds):
             work()
@@ -54,10 +52,8 @@ def ended_in_time(seconds: float | None, work: Callable[[], Any]) -> bool:
 def first_known(
     seconds: float | None, what: str, *ways: Callable[[], Iterator[Answer]]
 ) -> tuple[Answer, bool]:
-    """Return the last answer of the first way that has one in time, and if it is a later way.
-
-    The exact way is first. Each has an equal part of the time, and yields ever better answers.
-    """
+    """Return the last answer of the first way that has one in time, and if it is a later way."""
+    # The exact way is first. Each has an equal part of the time, and yields ever better answers.
     with progress(None) as step:
         step(what)
         for way in ways:

@@ -16,13 +16,12 @@ from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.relation import R
 from dpproof.accountant.theorems.composition import compose, post_process
 from dpproof.mechanisms.learning.bounded_updates import SumLearner
+from dpproof.mechanisms.learning.descent import PhasedHinge
 from dpproof.mechanisms.learning.exponential_halfspaces import fewest_mistakes
 from dpproof.mechanisms.learning.featured import Projected
 from dpproof.mechanisms.learning.maps.feature_map import FeatureMap, LinearMap
-from dpproof.mechanisms.learning.margin_descent import PhasedHinge
 from dpproof.mechanisms.learning.risk_bounds import mistakes
-from dpproof.mechanisms.mechanism import Mechanism
-from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.mechanism import Mechanism, Outputs
 from dpproof.mechanisms.samplers.rng import Rng
 from experiments.one_vs_rest import OneVsRest
 

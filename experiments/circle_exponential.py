@@ -13,9 +13,8 @@ from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.relation import R
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.learning.bounded_updates import signed
-from dpproof.mechanisms.learning.grid import STATE_BITS, Vectors, unit_rows
 from dpproof.mechanisms.learning.maps.feature_map import cosine, sine
-from dpproof.mechanisms.learning.records import GridRecords
+from dpproof.mechanisms.learning.records import STATE_BITS, GridRecords, Vectors, unit_rows
 from dpproof.mechanisms.parameters import named
 from experiments.mistake_exponential import MistakeExponential
 

@@ -17,15 +17,15 @@ from dpproof.accountant.relation import R
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.learning.bounded_updates import signed
 from dpproof.mechanisms.learning.covers import checked_size
-from dpproof.mechanisms.learning.grid import (
+from dpproof.mechanisms.learning.maps.feature_map import checked_seed
+from dpproof.mechanisms.learning.records import (
     PRODUCT_BITS,
     RECORD_BITS,
     STATE_BITS,
+    GridRecords,
     Vectors,
     unit_rows,
 )
-from dpproof.mechanisms.learning.maps.feature_map import checked_seed
-from dpproof.mechanisms.learning.records import GridRecords
 from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers.rng import ReplayRng
 from experiments.mistake_exponential import MistakeExponential

@@ -13,13 +13,19 @@ from numpy.typing import NDArray
 from dpproof.accountant import arguments as check
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
-from dpproof.mechanisms.learning.grid import RECORD_BITS, STATE_BITS, WIDEST, Vectors, clipped_rows
 from dpproof.mechanisms.learning.maps.feature_map import (
     FeatureMap,
     checked_seed,
     checked_width,
     cosine,
     sine,
+)
+from dpproof.mechanisms.learning.records import (
+    RECORD_BITS,
+    STATE_BITS,
+    WIDEST,
+    Vectors,
+    clipped_rows,
 )
 from dpproof.mechanisms.samplers.arrays import scale
 from dpproof.mechanisms.samplers.rng import ReplayRng

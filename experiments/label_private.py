@@ -20,13 +20,11 @@ from dpproof.accountant.theorems.composition import post_process
 from dpproof.accountant.theorems.parallel import parallel_positions
 from dpproof.mechanisms.learning.bounded_updates import learned
 from dpproof.mechanisms.learning.covers import Cover
+from dpproof.mechanisms.learning.descent import MarginDescent
 from dpproof.mechanisms.learning.exponential_halfspaces import ExponentialHalfspaces
-from dpproof.mechanisms.learning.grid import Vectors
-from dpproof.mechanisms.learning.margin_descent import MarginDescent
-from dpproof.mechanisms.learning.records import Records, as_records
+from dpproof.mechanisms.learning.records import Records, Vectors, as_records
 from dpproof.mechanisms.local.randomized_response import RandomizedResponse
-from dpproof.mechanisms.mechanism import Mechanism
-from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.mechanism import Mechanism, Outputs
 from dpproof.mechanisms.samplers.rng import Rng
 
 _PUBLIC = "features and the number of records are public and are not protected"

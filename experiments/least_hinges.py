@@ -19,10 +19,9 @@ from dpproof.accountant.relation import R
 from dpproof.mechanisms.combinators.composed import FollowUp
 from dpproof.mechanisms.learning.bounded_updates import signed, signs
 from dpproof.mechanisms.learning.covers import Cover
-from dpproof.mechanisms.learning.grid import PRODUCT_BITS
-from dpproof.mechanisms.learning.margin_descent import MarginDescent
-from dpproof.mechanisms.learning.records import on_grid
-from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.learning.descent import MarginDescent
+from dpproof.mechanisms.learning.records import PRODUCT_BITS, on_grid
+from dpproof.mechanisms.mechanism import Outputs
 from dpproof.mechanisms.samplers.rng import Rng
 
 # Of a margin; products are rounded down to it, record by record.

@@ -20,11 +20,10 @@ from dpproof.accountant.guarantees.rounding import sqrt_up
 from dpproof.accountant.relation import R
 from dpproof.accountant.theorems.composition import compose, post_process
 from dpproof.mechanisms import parameters
+from dpproof.mechanisms.learning.descent import MarginDescent
 from dpproof.mechanisms.learning.maps.feature_map import FeatureMap, LinearMap, map_or_none
-from dpproof.mechanisms.learning.margin_descent import MarginDescent
 from dpproof.mechanisms.learning.risk_bounds import NoisyCount, NoisyMistakes, cover_count
-from dpproof.mechanisms.mechanism import Mechanism
-from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.mechanism import Mechanism, Outputs
 from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers.rng import Rng
 

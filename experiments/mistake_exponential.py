@@ -19,10 +19,8 @@ from dpproof.mechanisms import parameters
 from dpproof.mechanisms.learning.bounded_updates import mistakes_within, signs
 from dpproof.mechanisms.learning.covers import finite_directions
 from dpproof.mechanisms.learning.exponential_halfspaces import fewest_mistakes
-from dpproof.mechanisms.learning.grid import PRODUCT_BITS
-from dpproof.mechanisms.learning.records import GridRecords, on_grid
-from dpproof.mechanisms.mechanism import Mechanism
-from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.learning.records import PRODUCT_BITS, GridRecords, on_grid
+from dpproof.mechanisms.mechanism import Mechanism, Outputs
 from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers.rng import Rng
 

@@ -20,8 +20,7 @@ from dpproof.mechanisms.learning.bounded_updates import (
     SumLearner,
     hinge_limits,
 )
-from dpproof.mechanisms.learning.grid import Vectors
-from dpproof.mechanisms.learning.records import GridRecords
+from dpproof.mechanisms.learning.records import GridRecords, Vectors
 from dpproof.mechanisms.parameters import named
 
 # The paper's loss is max(0, 0.96 margin - y <w, x>) / (0.86 margin): it is 0 where a projection

@@ -14,12 +14,11 @@ from dpproof.accountant.guarantees.guarantee import Guarantee
 from dpproof.accountant.relation import R
 from dpproof.accountant.theorems.composition import map_records
 from dpproof.mechanisms.learning.bounded_updates import learned
+from dpproof.mechanisms.learning.descent import MarginDescent, PhasedHinge
 from dpproof.mechanisms.learning.logistic_objective import LogisticObjective
-from dpproof.mechanisms.learning.margin_descent import MarginDescent, PhasedHinge
 from dpproof.mechanisms.learning.perceptron import BatchPerceptron, MeanHalfspace
 from dpproof.mechanisms.learning.records import MOST_CLASSES, Records, as_records
-from dpproof.mechanisms.mechanism import Mechanism
-from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.mechanism import Mechanism, Outputs
 from dpproof.mechanisms.samplers.rng import Rng
 from experiments.noisy_hinge import NoisyHinge, SubsampledHinge
 

@@ -4,8 +4,6 @@ A mechanism has a sampler (``release``) and a statement (``guarantee``), and the
 describes what the sampler really does. Combinators give mechanisms again.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from dpproof.accountant import public_names

@@ -1,7 +1,5 @@
 """Batches of record numbers as a scheme draws them, for a training loop to use."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np
@@ -9,8 +7,7 @@ from numpy.typing import NDArray
 
 from dpproof.accountant import ParameterError, arguments, sampling
 from dpproof.mechanisms import samplers
-from dpproof.mechanisms.samplers import subset_without_replacement
-from dpproof.mechanisms.samplers.rng import Rng, as_rng
+from dpproof.mechanisms.samplers import Rng, as_rng, subset_without_replacement
 
 
 def index_batches(

@@ -12,8 +12,6 @@ A converter takes a value and the parameter's name, and returns what is kept; it
 is the type that the constructor takes. A validator looks at what is kept.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Callable
@@ -210,9 +208,8 @@ def whole_part(sensitivity: Fraction) -> int:
     raised = min(sensitivity * (1 + _SLACK), Fraction(math.ceil(sensitivity)))
     units = math.floor(raised)
     if units < 1:
-        raise ParameterError(
-            "sensitivity", float(sensitivity), "at least 1", "an integer query moves by integers"
-        )
+        hint = "an integer query moves by integers"
+        raise ParameterError("sensitivity", float(sensitivity), "at least 1", hint)
     return units
 
 

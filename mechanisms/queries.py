@@ -316,9 +316,8 @@ def _array(value: object, allowed: str) -> NDArray[Any]:
         isinstance(x, numbers.Real) and not isinstance(x, bool) for x in array.flat
     ):
         return array
-    raise DataError(
-        "value", value, allowed, "a mechanism on records needs query=, a function to a number"
-    )
+    hint = "a mechanism on records needs query=, a function to a number"
+    raise DataError("value", value, allowed, hint)
 
 
 def one_integer(query: Query | None, datasets: Sequence[object]) -> NDArray[np.int64]:

@@ -53,7 +53,7 @@ TOPICS: Final = {
             "mechanisms.queries",
             "mechanisms.blocks",
             "mechanisms.samplers",
-            "pipeline.stated",
+            "pipeline.vocabulary",
         ),
     ),
     "Noise": ("mechanisms.noise",),

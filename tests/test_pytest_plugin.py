@@ -117,7 +117,7 @@ def test_a_failure_shows_the_test_and_none_of_our_frames(tmp_path: Path) -> None
     assert "3 failed" in shown
     for told in (
         ">       audit(short, (0.0, 1.0), (1, 0), samples=2000)",
-        "dpproof.auditing.errors.ClaimRefuted: VIOLATION. At epsilon 1 the claim allows delta 0",
+        "dpproof.auditing.counts.ClaimRefuted: VIOLATION. At epsilon 1 the claim allows delta 0",
         "raises no error, got ValueError at test_it.py:6",
         "sampler must be a function (data, size, rng) -> outputs, got 'int'",
     ):

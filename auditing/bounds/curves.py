@@ -11,20 +11,13 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
-from dpproof.accountant import arguments
+from dpproof.accountant import ParameterError, arguments
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.arithmetic.crossing import bisect
 from dpproof.accountant.arithmetic.hull import lower_hull
-from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.guarantee import renyi_order
 from dpproof.accountant.guarantees.rounding import floats_around
-from dpproof.auditing.bounds.event_bound import (
-    ConfidenceBound,
-    largest_refuted,
-    significance_of,
-    thinned,
-    thinning_of,
-)
+from dpproof.auditing.bounds import event_bound
 from dpproof.auditing.counts import (
     MARGIN,
     BinCounts,
@@ -50,16 +43,15 @@ _DIRECT, _STEP_ERROR = 1 << 22, 1e-13
 
 @final
 @frozen(kw_only=True)
-class PrefixBand(ConfidenceBound):
+class PrefixBand(event_bound.ConfidenceBound):
     """A bound that looks at every threshold and pays the exact price of looking.
 
     Statement: let trials be drawn by fair coins and sorted into nested events S_1 < S_2 < ...
-        fixed before they were drawn, k_j of them in S_j and h_j of these on D, and q = e^eps /
-        (1 + e^eps). Let P(T) <= e^eps Q(T) + delta for all events T. Let W(k) be a sum of k coins
-        of bias q, t and c be as in ``RandomisedLabel``, and m the smallest of the tails
-        Pr(Bin(k_j, q) >= h_j - c). Then t + Pr(for some j, Pr(Bin(k_j, q) >= W(k_j)) <= m) is a
-        valid p-value. The same holds of right guesses, and of those of one run, each with its own
-        c.
+        fixed before they were drawn, k_j of them in S_j and h_j of these on D, and q = e^eps / (1 +
+        e^eps). Let P(T) <= e^eps Q(T) + delta for all events T. Let W(k) be a sum of k coins of
+        bias q, t and c be as in ``RandomisedLabel``, and m the smallest of the tails Pr(Bin(k_j, q)
+        >= h_j - c). Then t + Pr(for some j, Pr(Bin(k_j, q) >= W(k_j)) <= m) is a valid p-value. The
+        same holds of right guesses, and of those of one run, each with its own c.
     Proof: proofs/theory/audits.md, section 2; one run: Steinke, Nasr & Jagielski
         (arXiv:2305.08846).
     Rounds: the p-value up. Prefixes of fewer than 8 trials are left out, a choice that the
@@ -69,7 +61,7 @@ class PrefixBand(ConfidenceBound):
         thinning: the part of the significance that pays for delta, as a share.
     """
 
-    thinning: float = field(default=0.1, converter=thinning_of)
+    thinning: float = field(default=0.1, converter=event_bound.thinning_of)
 
     def p_value(self, counts: PrefixCounts, *, epsilon: Number, delta: Number = 0) -> float:
         """Return an upper bound of the p-value of (epsilon, delta)."""
@@ -93,8 +85,8 @@ class PrefixBand(ConfidenceBound):
         if looked is None:
             return 0.0
         level = self.significance
-        low = largest_refuted(lambda e: looked.union_bound(e) <= level, _FINE)
-        high = largest_refuted(lambda e: looked.single(e) <= level, _FINE)
+        low = event_bound.largest_refuted(lambda e: looked.union_bound(e) <= level, _FINE)
+        high = event_bound.largest_refuted(lambda e: looked.single(e) <= level, _FINE)
         edges = np.linspace(low, high, _INTERVALS + 1)
         if low == 0.0 and looked.p_value(0.0, 0.0) > level:
             return 0.0
@@ -106,7 +98,7 @@ class PrefixBand(ConfidenceBound):
     def _prefixes(self, counts: PrefixCounts, delta: Number) -> _Prefixes | None:
         marked = counts.design.marked(delta)
         level = self.thinning * self.significance
-        paid, removed = thinned(counts.total, marked, level, counts.design)
+        paid, removed = event_bound.thinned(counts.total, marked, level, counts.design)
         inside = np.asarray(counts.inside, dtype=np.float64)
         hits = np.asarray(counts.hits, dtype=np.float64) - removed
         keep = inside >= _SMALLEST_PREFIX
@@ -157,10 +149,7 @@ def band_of(inside: Floats, bias: float, level: float) -> Floats:
 
 
 def leaving_probability(inside: Floats, band: Floats, bias: float) -> float:
-    """Return Pr(for some j, W(k_j) >= band_j) for the walk W of coins of one bias, rounded up.
-
-    ``inside`` has the k_j, increasing whole numbers, at least one.
-    """
+    """Return Pr(some W(k_j) >= band_j), rounded up, for a walk W of coins, k_j in ``inside``."""
     lost, previous, low = 0.0, 0, 0
     masses = np.ones(1)
     for current, edge in zip(inside, band, strict=True):
@@ -217,7 +206,7 @@ _MARGIN = 1e-12
 
 @final
 @frozen(kw_only=True)
-class TradeOffRegion(ConfidenceBound):
+class TradeOffRegion(event_bound.ConfidenceBound):
     """Upper limits of both error rates of many tests at once; the curve is below their hull.
 
     Statement: let S_1, ..., S_J be events fixed before the trials were drawn. With probability at
@@ -282,7 +271,7 @@ _ROUNDING, _ROUNDS, _STILL = 2.0**-50, 200, 1e-7
 
 @final
 @frozen(kw_only=True)
-class RenyiBins(ConfidenceBound):
+class RenyiBins(event_bound.ConfidenceBound):
     """The smallest divergence among the laws of the bins that the counts leave plausible.
 
     Statement: let a partition into k bins be fixed before the trials were drawn, with
@@ -374,12 +363,9 @@ def _filled(shape: Floats, low: Floats, high: Floats) -> Floats:
 
 
 def _cheapest(prices: Floats, low: Floats, high: Floats) -> float:
-    """Bound from below the sum of price times probability, within limits and of sum 1.
-
-    For every level c it is at least c + sum min((price - c) low, (price - c) high), which is the
-    minimum at the price of the bin that is filled in part. Each of the prices is tried, and what
-    the terms lose to rounding is subtracted, so that no dear bin gets mass that rounding left over.
-    """
+    """Bound from below the sum of price times probability, within limits and of sum 1."""
+    # For every level c it is at least c + sum min((price - c) low, (price - c) high), the minimum
+    # at the price of the bin filled in part: each is tried, less what the terms lose to rounding.
     excess = prices - prices[:, None]
     terms = np.minimum(excess * low, excess * high)
     lost = _ROUNDING * prices.size * (np.abs(prices) + np.abs(terms).sum(axis=1))
@@ -413,7 +399,7 @@ _LEAST_LOG, _CLOSE = -100.0, 1e-3
 
 @final
 @frozen(kw_only=True)
-class OneRunCurve(ConfidenceBound):
+class OneRunCurve(event_bound.ConfidenceBound):
     """The number of right guesses has a tail that the curve f leaves room for.
 
     Statement: let m canaries be included by independent fair coins, the run be f-DP for the
@@ -446,14 +432,14 @@ class OneRunCurve(ConfidenceBound):
 
     def mu(self, guesses: Guesses) -> float:
         """Return the lower confidence bound of mu for a claim of GDP; 0 when nothing is shown."""
-        return largest_refuted(
+        return event_bound.largest_refuted(
             lambda mu: contradicts(guesses, self.significance, gaussian(mu)), 1e-4
         )
 
     def epsilon(self, guesses: Guesses, *, delta: Number = 0) -> float:
         """Return the lower confidence bound of epsilon at delta, in nats; 0 if nothing is shown."""
         mass = floats_around(arguments.probability(delta=delta))[1]
-        return largest_refuted(
+        return event_bound.largest_refuted(
             lambda e: contradicts(guesses, self.significance, lines([(e, mass)]))
         )
 
@@ -507,7 +493,7 @@ class RunBet:
         for k, row in enumerate(scores):
             middle = np.quantile(scores[: k + 1], [0.25, 0.75]).mean()
             gains[k] = np.mean(np.sign(row - middle) * np.where(included[k], 1, -1))
-        return cls(gains, significance_of(significance))
+        return cls(gains, event_bound.significance_of(significance))
 
     def refutes(self, advantage: float) -> bool:
         """Return whether the bet wins against an advantage, rounded up."""
@@ -518,10 +504,12 @@ class RunBet:
 
     def epsilon(self, *, delta: float = 0.0) -> float:
         """Return the lower confidence bound of epsilon at delta; 0 when nothing is shown."""
-        return largest_refuted(
+        return event_bound.largest_refuted(
             lambda e: self.refutes(min(1.0, 2 * logistic_up(e) * (1 - delta) + 2 * delta - 1))
         )
 
     def mu(self) -> float:
         """Return the lower confidence bound of mu for a claim of GDP; 0 when nothing is shown."""
-        return largest_refuted(lambda mu: self.refutes(2 * float(special().ndtr(mu / 2)) - 1), 1e-4)
+        return event_bound.largest_refuted(
+            lambda mu: self.refutes(2 * float(special().ndtr(mu / 2)) - 1), 1e-4
+        )

@@ -1,7 +1,5 @@
 """Bounds from the counts of one event: two limits, a fair coin, one linear inequality."""
 
-from __future__ import annotations
-
 import functools
 import math
 from abc import ABC, abstractmethod
@@ -12,12 +10,9 @@ from typing import Any, final
 import numpy as np
 from attrs import field, frozen
 
-from dpproof.accountant import arguments
+from dpproof.accountant import Bound, DominatingPair, ParameterError, arguments
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.arithmetic.crossing import bisect, bisect_integers
-from dpproof.accountant.bound import Bound
-from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.guarantees.guarantee import renyi_order
 from dpproof.accountant.guarantees.rounding import floats_around
 from dpproof.accountant.pairs.finite import FinitePair
@@ -93,10 +88,7 @@ class EventBound(ConfidenceBound, ABC):
 
 
 def largest_refuted(refutes: Callable[[float], bool], tolerance: float = 1e-5) -> float:
-    """Return a refuted epsilon within ``tolerance`` of the first one that is not; 0 when none is.
-
-    The predicate is true up to some point and false from there on.
-    """
+    """Return a refuted epsilon within ``tolerance`` of the first that is not; 0 when none is."""
     if not refutes(0.0):
         return 0.0
     low, high = 0.0, 1.0
@@ -108,10 +100,8 @@ def largest_refuted(refutes: Callable[[float], bool], tolerance: float = 1e-5) -
 
 
 def largest_at_most(p_value: Callable[[float], float], level: float, tolerance: float) -> float:
-    """Return a refuted epsilon as ``largest_refuted`` does, from p-values that grow with epsilon.
-
-    Illinois regula falsi on the logarithm; every fourth step halves, and all where it is curved.
-    """
+    """Return a refuted epsilon as ``largest_refuted`` does, from p-values growing with epsilon."""
+    # Illinois regula falsi on the logarithm; every fourth step halves, and all where it is curved.
 
     def excess(epsilon: float) -> float:
         value = p_value(epsilon)
@@ -352,10 +342,8 @@ class RandomisedLabel(EventBound):
 def thinned(
     trials: int, marked: Fraction, level: float, design: Design = Design.COIN
 ) -> tuple[float, int]:
-    """Return the cost of delta: t <= level, and c with Pr(B > c) <= t for the number B of marks.
-
-    B is Bin(trials, marked). Of one run only its mean is known to be at most that: Markov.
-    """
+    """Return the cost of delta: t <= level, and c with Pr(B > c) <= t for the number B of marks."""
+    # B is Bin(trials, marked). Of one run only its mean is known to be at most that: Markov.
     mark = floats_around(marked)[1]
     if mark == 0.0 or trials == 0:
         return 0.0, 0
@@ -403,12 +391,10 @@ class Rectangle(EventBound):
 
 
 def _crossing(counts: EventCounts, epsilon: float, delta: float) -> float:
-    """Return twice the smallest level a at which the limits contradict the inequality.
-
-    For any q and p = e^eps q + delta: if Pr(Bin >= hits | p) <= a and Pr(Bin <= other_hits | q)
-    <= a, the limits at level a are above p and below q. So the larger tail is a valid a wherever q
-    stands; the first grows with q, the second falls, and bisection finds where they cross.
-    """
+    """Return twice the smallest level a at which the limits contradict the inequality."""
+    # For any q and p = e^eps q + delta: if Pr(Bin >= hits | p) <= a and Pr(Bin <= other_hits | q)
+    # <= a, the limits at level a are above p and below q. So the larger tail is a valid a wherever
+    # q stands; the first grows with q, the second falls, and bisection finds where they cross.
     slope = exp_up(epsilon)
 
     def tails(q: float) -> tuple[float, float]:
@@ -495,12 +481,10 @@ class RenyiEvent(ConfidenceBound):
 
 
 def _of_coins(p: float, q: float, excess: float) -> float:
-    """Return d_a(p, q) for p > q and a = 1 + excess, rounded down.
-
-    As log(1 + p (e^(s l) - 1) + (1-p) (e^(s m) - 1))/s, s = a - 1, with l = log p/q and
-    m = log (1-p)/(1-q): next to order 1 the terms are as small as s, and so is their rounding. Far
-    out the first of them alone is enough.
-    """
+    """Return d_a(p, q) for p > q and a = 1 + excess, rounded down."""
+    # As log(1 + p (e^(s l) - 1) + (1-p) (e^(s m) - 1))/s, s = a - 1, l = log p/q, m = log
+    # (1-p)/(1-q): next to order 1 terms are as small as s, and so is their rounding. Far out one is
+    # enough.
     hit = math.log1p((p - q) / q)
     if excess * hit > _FAR:
         value, size = math.log(p) + excess * hit, abs(math.log(p)) + excess * hit

@@ -25,8 +25,7 @@ from typing import Any, Protocol, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant import arguments
-from dpproof.accountant.errors import ParameterError
+from dpproof.accountant import ParameterError, arguments
 from dpproof.accountant.form import DataError, withholding
 from dpproof.auditing.counts import special
 
@@ -406,10 +405,8 @@ def _again(log: BatchLog, ways: float) -> float:
 
 
 def poisson_sizes(log: BatchLog) -> float:
-    """Test the largest and the smallest size of Poisson samples of one rate.
-
-    Statement: given their sum the sizes are hypergeometric, NA, whatever the rate.
-    """
+    """Test the largest and the smallest size of Poisson samples of one rate."""
+    # Given their sum the sizes are hypergeometric, NA, whatever the rate.
     sizes, n = np.concatenate(log.sizes), log.records
     total, rest = int(sizes.sum()), (len(sizes) - 1) * n
     k = np.arange(max(0, total - rest), min(n, total) + 1)
@@ -417,11 +414,8 @@ def poisson_sizes(log: BatchLog) -> float:
 
 
 def bin_sizes(log: BatchLog) -> float:
-    """Test the largest and the smallest size where every record chooses its batch uniformly.
-
-    Statement: sizes of an epoch are multinomial, NA; epochs with one number of batches are
-        independent.
-    """
+    """Test the largest and the smallest size where every record chooses its batch uniformly."""
+    # Sizes of an epoch are multinomial, NA; epochs with one number of batches are independent.
     sizes, n, batches = np.concatenate(log.sizes), log.records, len(log.epochs[0])
     if batches == 1:
         return 1.0
@@ -445,10 +439,8 @@ def _extremes(sizes: Indices, log_masses: Floats) -> float:
 
 
 def equal_samples(log: BatchLog) -> float:
-    """Test whether all sizes but the last of an epoch are equal, for Poisson samples of one rate.
-
-    Statement: given the sum of K sizes, all are m with probability C(n, m)^K / C(Kn, Km).
-    """
+    """Test whether all sizes but an epoch's last are equal, for Poisson samples of one rate."""
+    # Given the sum of K sizes, all are m with probability C(n, m)^K / C(Kn, Km).
     sizes, n = log.body, log.records
     if np.any(sizes != sizes[0]):
         return 1.0
@@ -479,10 +471,8 @@ def equal_bins(log: BatchLog) -> float:
 
 
 def no_repeats(log: BatchLog) -> float:
-    """Test whether no batch has a record twice, where each draw is of all records anew.
-
-    Statement: m draws of n records are distinct with probability n!/((n - m)! n^m).
-    """
+    """Test whether no batch has a record twice, where each draw is of all records anew."""
+    # m draws of n records are distinct with probability n!/((n - m)! n^m).
     if log.repeats:
         return 1.0
     gammaln, n, sizes = special().gammaln, log.records, np.concatenate(log.sizes)

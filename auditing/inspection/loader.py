@@ -3,30 +3,21 @@
 A new scheme is one row of ``CANDIDATES``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, NamedTuple, final
 
 import numpy as np
 
-from dpproof.accountant import arguments
+from dpproof.accountant import arguments, sampling
 from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.sampling import (
-    BallsInBins,
-    EpochScheme,
-    Poisson,
-    RandomAllocation,
-    ShuffledBatches,
-    WithoutReplacement,
-    WithReplacement,
-)
 from dpproof.auditing.counts import lower_limit, upper_limit
 from dpproof.auditing.inspection import batch_laws as laws
 from dpproof.auditing.inspection.batch_laws import BatchLog, Loader, RecordedDataset
 
-Scheme = Poisson | WithoutReplacement | WithReplacement | EpochScheme
+Scheme = (
+    sampling.Poisson | sampling.WithoutReplacement | sampling.WithReplacement | sampling.EpochScheme
+)
 Facts = dict[str, Callable[[BatchLog], bool]]
 Laws = dict[str, Callable[[BatchLog], float]]
 
@@ -126,14 +117,14 @@ CANDIDATES: Final = (
         "ShuffledBatches, a new order in every epoch",
         _SHUFFLED,
         _FRESH,
-        lambda log, _: ShuffledBatches(batches=len(log.epochs[0])),
+        lambda log, _: sampling.ShuffledBatches(batches=len(log.epochs[0])),
         "for allocate(...), repeated for every epoch",
     ),
     Candidate(
         "ShuffledBatches, one order for all epochs",
         _SHUFFLED | _KEPT,
         _ORDER,
-        lambda log, _: ShuffledBatches(batches=len(log.epochs[0]), epochs=len(log.epochs)),
+        lambda log, _: sampling.ShuffledBatches(batches=len(log.epochs[0]), epochs=len(log.epochs)),
         _TOGETHER,
         kept=True,
     ),
@@ -141,14 +132,14 @@ CANDIDATES: Final = (
         "random allocation, every record to a batch of its own choice in every epoch",
         _ALL,
         _FRESH | _BINS,
-        lambda log, _: RandomAllocation(steps=len(log.epochs[0])),
+        lambda log, _: sampling.RandomAllocation(steps=len(log.epochs[0])),
         "for allocate(...), repeated for every epoch",
     ),
     Candidate(
         "balls in bins, every record to a batch of its own choice for all epochs",
         _ALL | _KEPT,
         _ORDER | _BINS,
-        lambda log, _: BallsInBins(steps=len(log.epochs[0]), epochs=len(log.epochs)),
+        lambda log, _: sampling.BallsInBins(steps=len(log.epochs[0]), epochs=len(log.epochs)),
         _TOGETHER,
         kept=True,
     ),
@@ -156,7 +147,7 @@ CANDIDATES: Final = (
         "WithoutReplacement, a new subset of fixed size for every batch",
         _NO_REPEATS | {"batch sizes differ": lambda log: len({*map(len, log.batches)}) > 1},
         _SAMPLES,
-        lambda log, _: WithoutReplacement(
+        lambda log, _: sampling.WithoutReplacement(
             sample_size=len(log.epochs[0][0]), population_size=log.records
         ),
         _STEP,
@@ -165,7 +156,7 @@ CANDIDATES: Final = (
         "draws with replacement, a fixed number for every batch",
         {"batch sizes differ": uneven},
         _SAMPLES | {"no batch has a record more than once": laws.no_repeats},
-        lambda log, _: WithReplacement(
+        lambda log, _: sampling.WithReplacement(
             sample_size=len(log.epochs[0][0]), population_size=log.records
         ),
         _STEP,
@@ -174,7 +165,7 @@ CANDIDATES: Final = (
         "Poisson, every record by a coin of its own for every batch",
         _NO_REPEATS,
         _SAMPLES | {_SIZES: laws.poisson_sizes, _EQUAL: laws.equal_samples},
-        lambda log, share: Poisson(sampling_rate=rate_limits(log, share)[1]),
+        lambda log, share: sampling.Poisson(sampling_rate=rate_limits(log, share)[1]),
         f"{_STEP}; the rate is an upper limit: state the true one if it is between the limits",
     ),
 )
@@ -376,7 +367,7 @@ def _conclusion(
         names = " from ".join(candidate.name for candidate in remaining)
         return None, f"too few epochs or records to tell {names}"
     scheme, advice = remaining[0].scheme(log, share), remaining[0].advice
-    if isinstance(scheme, ShuffledBatches) and log.left_out:
+    if isinstance(scheme, sampling.ShuffledBatches) and log.left_out:
         advice += f"; every epoch leaves out {log.left_out} records, so lower ends are not its own"
     return scheme, advice
 

@@ -5,8 +5,6 @@ may depend on the order of the records, wrap around, be nan, or move by more (Ca
 Vadhan & Wagaman, "Widespread underestimation of sensitivity", CCS 2022, arXiv:2207.10635).
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence

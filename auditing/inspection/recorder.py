@@ -15,10 +15,8 @@ from typing import Any, Final, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant import arguments
-from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.sensitivity import Sensitivity
-from dpproof.auditing.errors import ClaimRefuted
+from dpproof.accountant import ParameterError, Sensitivity, arguments
+from dpproof.auditing.counts import ClaimRefuted
 from dpproof.auditing.inspection.tape import (
     Call,
     Distance,
@@ -200,11 +198,8 @@ class Largest:
 
 
 def differences(pair: str, first: Run, again: Run, other: Run, largest: Largest) -> Iterator[Fact]:
-    """Yield the differences between the run on D and the one on D'.
-
-    A second run on D, answered as the first, has to be the first again; when it is not, there is
-    randomness that is not recorded, and nothing else can be said.
-    """
+    """Yield the differences between the run on D and the one on D'."""
+    # A second run on D that is not the first again has randomness that is not recorded.
     hidden = next(_between(pair, first, again, Largest()), None)
     if hidden is not None and hidden.kind is not FactKind.RAISED:
         text = f"the same data, run again: {hidden.on_neighbour}"

@@ -15,8 +15,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.sensitivity import L1, L2, LInf, Sensitivity
+from dpproof.accountant import L1, L2, LInf, ParameterError, Sensitivity
 
 
 @final
@@ -45,10 +44,7 @@ class Distance:
         raise ParameterError("sensitivity", declared, "L1(...), L2(...) or LInf(...)")
 
     def nearest(self, declared: Sensitivity[Any] | None) -> float:
-        """Return the distance in the norm of a declared sensitivity, by default LInf, for display.
-
-        It is rounded up to two digits, as a movement may be what a record holds.
-        """
+        """Return the distance in a declared sensitivity's norm, by default LInf, to two digits."""
         match declared:
             case L1():
                 return _rounded(_nearest(self.total))
@@ -62,11 +58,8 @@ APART = Distance(math.inf, math.inf, math.inf)
 
 
 def distance(first: object, second: object) -> Distance | None:
-    """Return the distance of two numbers or arrays of one shape; None where there is none.
-
-    Bitwise equal entries are at distance 0, infinities and nan too. From anything else, an infinity
-    or nan is infinitely far.
-    """
+    """Return the distance of two numbers or arrays of one shape; None where there is none."""
+    # Bitwise equal entries are at distance 0, nan too; else infinities and nan are far away.
     one, other = _array(first), _array(second)
     if one is None or other is None or one.shape != other.shape:
         return None
@@ -85,11 +78,8 @@ def distance(first: object, second: object) -> Distance | None:
 
 
 def identical(first: object, second: object) -> bool:
-    """Return whether two values are the same in every bit: -0.0 is not 0.0, and nan is nan.
-
-    Arrays are compared by type, shape and bytes; containers item by item; mappings in their order.
-    Anything else is compared by type, and by ``==`` where its class defines that.
-    """
+    """Return whether two values are the same in every bit: -0.0 is not 0.0, and nan is nan."""
+    # Containers are compared item by item, mappings in order, others by type, and ``==`` if theirs.
     if isinstance(first, Mapping) and isinstance(second, Mapping):
         return identical(list(first.items()), list(second.items()))
     if isinstance(first, list | tuple) and isinstance(second, list | tuple):
@@ -221,14 +211,13 @@ class Extra:
 
 @final
 class Tape:
-    """The calls of one run; with an earlier tape, each call is answered as it was there.
+    """The calls of one run; with an earlier tape, each call is answered as it was there."""
 
-    Whatever an implementation does then depends on the data directly and not through the answers:
-    a loop that ends when a noisy value is high enough ends at the same turn on both datasets.
-    Coins that one call tosses for every record are answered record by record, but for the ``extra``
-    record that one of the two runs has more. A tape is ``faithful`` as long as every call could be
-    answered as before.
-    """
+    # Whatever an implementation does then depends on the data directly and not through the answers:
+    # a loop that ends when a noisy value is high enough ends at the same turn on both datasets.
+    # Coins that one call tosses for every record are answered record by record, but for the
+    # ``extra`` one that one run has more. It is ``faithful`` as long as every call could be
+    # answered as before.
 
     def __init__(self, before: Tape | None = None, extra: Extra | None = None) -> None:
         self.calls: list[Call] = []
@@ -319,12 +308,10 @@ class Source:
 
 @final
 class Drawn(np.ndarray[Any, np.dtype[Any]]):
-    """Noise as an array, of dimension 0 for one number, that tells a tape what is done with it.
+    """Noise as an array, of dimension 0 for one number, that tells a tape what is done with it."""
 
-    What it is added to is a value that it protects, and the sum is a plain array or number. What
-    it is scaled or cut with is a parameter; scaled, cut or summed up it is noise still. Turned into
-    a Python number (``float(noise)``) or compared, it is no longer followed.
-    """
+    # It protects what it is added to; what scales or cuts it is a parameter, and it stays noise.
+    # Turned into a Python number (``float(noise)``) or compared, it is no longer followed.
 
     source: Source | None = None
 
@@ -497,10 +484,9 @@ class Listening:
 
 @final
 class RecordingGenerator(np.random.Generator):
-    """A numpy Generator to everyone who takes one; every call of a method is on the tape.
+    """A numpy Generator to everyone who takes one; every call of a method is on the tape."""
 
-    What is drawn from its bit generator directly is not seen; asking for that is.
-    """
+    # What is drawn from its bit generator directly is not seen; asking for that is.
 
     def __init__(self, plain: np.random.Generator, tape: Tape, listening: Listening) -> None:
         super().__init__(plain.bit_generator)

@@ -121,11 +121,7 @@ class CurvePlan:
 def questions(
     witnesses: Sequence[Witness], fit: Training, rank: Training
 ) -> Iterator[tuple[Question, PrefixCounts]]:
-    """Yield every score, direction and order of the datasets with its counts.
-
-    A fitted score is ranked on the other samples, an unfitted one on all of them. Scores that
-    cannot be ranked are left out.
-    """
+    """Yield every score that can be ranked, direction and order of the datasets with its counts."""
     both = fit.joined(rank)
     for witness in witnesses:
         sample = rank if witness.learns else both
@@ -224,10 +220,8 @@ def clearness(counts: PrefixCounts) -> float:
 def _promises(
     ranked: Sequence[Ranked], delta: float, trials: int, method: Method, cautions: Sequence[float]
 ) -> list[Floats]:
-    """Return the epsilon that each event is likely to show on fresh samples, or -inf. Heuristic.
-
-    Exact lower limits at the standard errors of the training and of a test of ``trials`` samples.
-    """
+    """Return the epsilon that each event is likely to show on fresh samples, or -inf. Heuristic."""
+    # Exact lower limits at the standard errors of training and of a test of ``trials`` samples.
     promises = [np.empty(0)] * len(ranked)
     labels = delta == 0.0 and method is not Method.TWO_SAMPLE  # are tested, not two probabilities
     by_label = [labels or counts.design is Design.GUESSES for _, counts in ranked]
@@ -299,16 +293,11 @@ def clearest_tangent(
     claim: Claim,
     close: float,
 ) -> CurvePlan | None:
-    """Return the event and the tangent of the claimed curve to test.
-
-    For each event the tangent that says most about it; of an event and its complement with D and
-    D' exchanged, which are bound by tangents at epsilon and -epsilon, the rarer. Among the
-    violations that look about as clear as the clearest one, which may be noise, the one that
-    would be clearest if every loss were a tenth above the claim.
-
-    ``trials`` has all trials on the dataset of the hits, and on the other. None is for a point, and
-    where no event is rare enough.
-    """
+    """Return the event and the tangent of the claimed curve to test; None if none is rare."""
+    # For each event the tangent that says most; of it and its complement, with D and D' exchanged,
+    # the rarer. Among those about as clear as the clearest, which may be noise, the one that would
+    # be clearest if every loss were a tenth above. ``trials`` are all of the hits' dataset, and
+    # others.
     tangents = claim.tangents()
     if not tangents:
         return None
@@ -360,14 +349,12 @@ _LIKELY, _STEPS = 0.975, 30
 def detectable_epsilon(
     plan: EpsilonPlan, counts: PrefixCounts, claim: Claim, significance: float
 ) -> float:
-    """Return the smallest epsilon above the claim's found with 95 % probability; inf if none.
-
-    At epsilon, an event of the observed frequency r has at most P(S) = e^eps Q(S) + delta with
-    (P(S) + Q(S)) / 2 = r. The claim is then contradicted with 95 % probability when it is at the
-    2.5 % quantile of the hits on D together with the 97.5 % quantile of those on D'. Of guesses
-    made with frequency r, at most a share (e^eps (r - delta) / (1 + e^eps) + delta) / r is right,
-    and the 5 % quantile of the right ones counts.
-    """
+    """Return the smallest epsilon above the claim's found with 95 % probability; inf if none."""
+    # At epsilon, an event of the observed frequency r has at most P(S) = e^eps Q(S) + delta with
+    # (P(S) + Q(S)) / 2 = r. The claim is then contradicted with 95 % probability when it is at the
+    # 2.5 % quantile of the hits on D with the 97.5 % quantile of those on D'. Of guesses made with
+    # frequency r, at most a share (e^eps (r - delta) / (1 + e^eps) + delta) / r is right: its 5 %
+    # quantile.
     claimed, delta = claim.epsilon, claim.delta_up
     positions = range(len(counts.inside))
     frequencies = sorted({counts.inside[j] / max(counts.total, 1) for j in positions} - {0.0})
@@ -514,12 +501,9 @@ def sharpened(
     trials: int,
     significance: float,
 ) -> tuple[EpsilonPlan, ...]:
-    """Return the plan, and beside it the event with the largest bound that smooth odds expect.
-
-    Frequencies in training are too noisy to tell the best of many rare events. A smooth curve is
-    not, and where it is wrong the plan still has its part of the significance. It has all of it
-    where trials or values are few, or its event contradicts the smooth odds.
-    """
+    """Return the plan, and beside it the event with the largest bound that smooth odds expect."""
+    # Frequencies in training are too noisy to tell the best of many rare events; where the smooth
+    # curve is wrong, the plan has its part of the significance, and all where trials are few.
     if trials < FEW:
         return (plan,)
     best, refined, smooth = 0.0, plan, None
@@ -544,12 +528,10 @@ def sharpened(
 def sharpened_curve(
     plan: CurvePlan | None, ranked: Sequence[Scored], training: Training, claim: Claim
 ) -> tuple[CurvePlan, ...]:
-    """Return the tangent and event of the plan's score with most evidence under smooth odds.
-
-    The clearest of all frequencies in training is often one of few trials, by chance. The plan
-    stays where its score was fitted or has few values. It is the first of two, for half of the
-    significance each, where its event contradicts the smooth odds.
-    """
+    """Return the tangent and event of the plan's score with most evidence under smooth odds."""
+    # The clearest frequency is often one of few trials, by chance. The plan stays where its score
+    # was fitted or has few values; it is one of two, for half each, where it contradicts smooth
+    # odds.
     if plan is None or plan.question.fitted:
         return () if plan is None else (plan,)
     score = [question for question, _ in ranked if question.score is plan.question.score]
@@ -658,13 +640,9 @@ _WEIGHT: Final = 30.0  # Log of the weight of a hit where none is expected: one 
 def with_unusual(
     plans: tuple[EpsilonPlan, ...], training: Training, claim: Claim
 ) -> tuple[EpsilonPlan, ...]:
-    """Return the plans, and beside them nearly all of the significance for a rare release.
-
-    A key that its threshold lets through with probability e^epsilon delta, and never on the other
-    dataset, comes up a few times in a pilot or not at all, so that nothing can be learned of it.
-    Where nearly all outputs of the pilot are one value, and the claim has a delta, the event that
-    an output is another is fixed nevertheless: in the order of the pilot, or by halves in both.
-    """
+    """Return the plans, and beside them nearly all of the significance for a rare release."""
+    # A key let through with probability e^epsilon delta is not in a pilot. Where nearly all outputs
+    # of it are one value, and the claim has a delta, the event that one is another is fixed anyway.
     rows = row_keys(training.features, training.features.shape[1])
     values, first, seen = np.unique(rows, return_index=True, return_counts=True)
     usual = int(np.argmax(seen))

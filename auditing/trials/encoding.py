@@ -31,10 +31,9 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant import arguments
-from dpproof.accountant.errors import ParameterError
+from dpproof.accountant import ParameterError, arguments
 from dpproof.accountant.form import DataError, withholding
-from dpproof.auditing.errors import Unidentified
+from dpproof.auditing.counts import Unidentified
 
 Features = NDArray[np.float64]
 Labels = NDArray[np.bool_]
@@ -68,9 +67,8 @@ def encode(outputs: Outputs, size: int, features: FeatureMap | None = None) -> F
         allowed = f"a list or an array of {size} outputs"
         raise ParameterError("outputs", f"one {type(raw).__name__}", allowed)
     if len(raw) != size:
-        raise ParameterError(
-            "outputs", len(raw), f"{size} outputs", "a sampler returns `size` of them, first axis"
-        )
+        hint = "a sampler returns `size` of them, first axis"
+        raise ParameterError("outputs", len(raw), f"{size} outputs", hint)
     array = _as_array(raw)
     if array.dtype.names is not None:
         parts = [_column(array[name], size) for name in array.dtype.names]
@@ -221,13 +219,9 @@ def _inside(
 
 @functools.lru_cache(maxsize=64)  # what runs is what was imported, not what is edited since
 def digest_of_sources(modules: frozenset[str]) -> bytes:
-    """Return a digest of the modules' files and of those of every module that these import.
-
-    Modules of the standard library count by the Python version, those of an installed
-    distribution by the digests of all its files; the others by their own content, and further by
-    what they import anywhere in it. A name that is imported and not there counts as such. A module
-    of ``modules`` without a file is refused.
-    """
+    """Return a digest of the modules' files and of those of every module that these import."""
+    # Modules of the standard library count by the Python version, those of a distribution by all
+    # its files, others by their content and imports. One of ``modules`` without a file is refused.
     parts = {f"python {sys.version}"}
     sources: dict[str, Path | None] = {}
     pending = [name for name in modules if not _is_standard(name)]
@@ -481,9 +475,8 @@ class Pair:
     def different(self) -> Pair:
         """Return the pair itself, if its datasets are not equal in every part."""
         if alike(self.data, self.neighbour):
-            raise ParameterError(
-                "pair", "two equal ones", "two neighbouring datasets", "change one record"
-            )
+            allowed = "two neighbouring datasets"
+            raise ParameterError("pair", "two equal ones", allowed, "change one record")
         return self
 
 

@@ -33,10 +33,9 @@ from typing import Any, Final, Protocol, final
 import numpy as np
 from attrs import field, frozen
 
-from dpproof.accountant import arguments
-from dpproof.accountant.errors import ParameterError
+from dpproof.accountant import ParameterError, arguments
 from dpproof.accountant.form import DataError, Form, origin
-from dpproof.auditing.errors import SamplerFailed
+from dpproof.auditing.counts import SamplerFailed
 from dpproof.auditing.trials.encoding import Features, Labels, encode
 
 
@@ -223,9 +222,8 @@ class Command:
         try:
             words = tuple(shlex.split(command))
         except ValueError as error:
-            raise ParameterError(
-                "command", command, "words as a shell has them", str(error)
-            ) from None
+            allowed = "words as a shell has them"
+            raise ParameterError("command", command, allowed, str(error)) from None
         _require_placeholders("command", command, words)
         self.__attrs_init__(words, float(arguments.positive(seconds=seconds)))
 
@@ -273,9 +271,8 @@ class Server:
 
     def __init__(self, url: str, *, seconds: arguments.Number = 60) -> None:
         if not re.match(r"https?://[^/{]+(/|\?|$)", url):
-            raise ParameterError(
-                "url", "another text", "an address that begins with http:// or https://"
-            )
+            allowed = "an address that begins with http:// or https://"
+            raise ParameterError("url", "another text", allowed)
         _require_placeholders("url", "another address", (url,))
         self.__attrs_init__(url, float(arguments.positive(seconds=seconds)))
 
@@ -335,11 +332,8 @@ def _received(answer: HTTPResponse, deadline: float) -> bytes:
 
 
 def _printed(process: subprocess.Popen[bytes], seconds: float) -> bytes | None:
-    """Return what a program prints until it ends, None if that takes too long; then it is ended.
-
-    It is ended with all that it has started, as long as it was not waited for: its number is its
-    own until then. What has left its group may hold its output open, and is not waited for.
-    """
+    """Return what a program prints until it ends, None if that takes too long; then it is ended."""
+    # All that it started ends with it: until it is waited for, its number is its own.
     deadline, outputs = time.monotonic() + seconds, list[bytes]()
 
     def read() -> None:

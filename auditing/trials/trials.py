@@ -21,11 +21,9 @@ from typing import Any, Protocol, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.accountant import arguments
-from dpproof.accountant.errors import ParameterError
+from dpproof.accountant import ParameterError, arguments
 from dpproof.accountant.form import withholding
-from dpproof.auditing.counts import Floats, PrefixCounts
-from dpproof.auditing.errors import SamplerFailed, SamplesUsed, StoreRefused
+from dpproof.auditing.counts import Floats, PrefixCounts, SamplerFailed, SamplesUsed, StoreRefused
 from dpproof.auditing.trials.encoding import FeatureMap, Features, Labels, Pair, encode
 from dpproof.auditing.trials.sampler import Sampler, Training
 
@@ -55,12 +53,9 @@ class TrialStore:
     """A SQLite file with the chunks of trials that one audit has drawn.
 
     The trials of one audit serve its purposes alone: which ones choose a test and which ones make
-    it depends on everything that was asked. So a file is refused when anything but the time
-    budget differs from what it was made for; the test that is made of a resumed audit's trials is
-    the one that would have been made of the uninterrupted audit's.
-
-    The file is made when it is not there, and refused if it is in use, or of no store. ``about``
-    says in digests what the trials are of; of no ``seed`` is taken the file's own, or a fresh one.
+    it depends on everything that was asked. So a file is refused when anything but the time budget
+    differs, is in use, or is of no store; a resumed audit makes the test of an uninterrupted one.
+    ``about`` says in digests what the trials are of; no ``seed`` is the file's own or a new one.
     """
 
     def __init__(self, path: str | Path, about: Mapping[str, str], seed: int | None) -> None:
@@ -263,11 +258,8 @@ class Task:
 
 
 def draw(task: Task) -> tuple[int, Chunk]:
-    """Toss the coins, run the sampler on both datasets, mix the outputs; return the position too.
-
-    The number of trials on D is Bin(size, 1/2) and the order is random, which is the law of
-    ``size`` coins. Every chunk has its own streams.
-    """
+    """Toss the coins, run the sampler on both datasets, mix the outputs; return the position."""
+    # The number on D is Bin(size, 1/2) in a random order, the law of ``size`` coins.
     root = np.random.SeedSequence(entropy=task.seed, spawn_key=(task.position,))
     coins, first, second = (np.random.default_rng(child) for child in root.spawn(3))
     on_data = int(coins.binomial(task.size, 0.5))
@@ -297,9 +289,8 @@ def _outputs(task: Task, data: object, count: int, rng: np.random.Generator) -> 
     try:
         return withholding(task.sampler)(data, count, rng)
     except SystemExit:
-        raise ParameterError(
-            "sampler", "SystemExit", "a function that returns outputs", "it called sys.exit"
-        ) from None
+        allowed = "a function that returns outputs"
+        raise ParameterError("sampler", "SystemExit", allowed, "it called sys.exit") from None
 
 
 def widened(part: Features, width: int) -> Features:
@@ -310,11 +301,9 @@ def widened(part: Features, width: int) -> Features:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Drawing:
-    """The way from tasks to chunks: the executor that draws them, the store that keeps them.
+    """The way from tasks to chunks: the executor that draws them, the store that keeps them."""
 
-    A chunk is a function of its task, and chunks are delivered in the order of their tasks: an
-    audit sees the same whatever the executor, its number of workers, and what finishes first.
-    """
+    # Chunks are functions of tasks, in their order: an audit sees the same whatever draws them.
 
     executor: Executor | None = None  # None is here
     store: TrialStore | None = None  # has chunks of an earlier run, gets new ones once finished
@@ -422,12 +411,8 @@ class Trials:
     """A source of fresh trials: whatever is drawn for one purpose is not drawn again.
 
     ``training`` gives samples that can be looked at; ``testing`` gives samples that can only be
-    counted, once, against questions that were fixed before.
-
-    Args:
-        chunk: trials a task; None is as many as have a few ten thousand numbers.
-        growing: whether a task without a chunk is at most a quarter of the trials planned before
-            it, and at least one, so that it takes a fraction of the time so far.
+    counted, once, against questions that were fixed before. A task has ``chunk`` trials; None is
+    as many as have some ten thousand numbers, if ``growing`` a quarter at most of those before.
     """
 
     def __init__(

@@ -12,8 +12,7 @@ from typing import Any, ClassVar, Final, final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpproof.auditing.counts import Floats
-from dpproof.auditing.errors import MissingDependency
+from dpproof.auditing.counts import Floats, MissingDependency
 from dpproof.auditing.trials.sampler import Training
 from dpproof.auditing.witnesses.witness import Score, SmoothOdds, Witness, log_odds
 
@@ -85,12 +84,11 @@ def without_nan(values: Floats) -> Floats:
 @final
 @dataclass(frozen=True, slots=True)
 class LowestBit:
-    """Minus the exponent of the lowest set bit of a coordinate: how fine a grid it needs.
+    """Minus the exponent of the lowest set bit of a coordinate: how fine a grid it needs."""
 
-    A sum fl(f(D) + noise) lies on the grid of the last bit of the larger of the two, so the
-    grid tells how large f(D) is: adding 1 to a small noise wipes out its low bits, adding 0
-    does not (Mironov, CCS 2012; Haney et al., arXiv:2207.13793).
-    """
+    # A sum fl(f(D) + noise) lies on the grid of the last bit of the larger of the two, so it tells
+    # how large f(D) is: 1 wipes out low bits of a small noise, 0 does not (Mironov, CCS 2012; Haney
+    # et al., arXiv:2207.13793).
 
     index: int
 
@@ -384,10 +382,7 @@ _MOST_COORDINATES, _MOST_DEVIATIONS, _RIDGE = 512, 1e6, 1e-9
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class LinearScore:
-    """Weights on standardised coordinates, and on their squares where there are twice as many.
-
-    Rounded, so that outputs which differ by rounding errors alone score the same.
-    """
+    """Rounded weights on standardised coordinates, and on squares where there are twice as many."""
 
     standard: Standard
     weights: Floats

@@ -136,10 +136,7 @@ def log_odds(on_data: NDArray[Any], on_neighbour: NDArray[Any]) -> Floats:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class BothSides:
-    """The nested events of two questions about one score, from its two ends, never overlapping.
-
-    A hit is a right guess. Where both ends tell as much, that is twice the counts of one.
-    """
+    """The nested events of two questions about one score, from its two ends, never overlapping."""
 
     first: Question  # events from one end, where one dataset is guessed
     second: Question  # as many from the other end, where the other dataset is guessed
@@ -233,13 +230,11 @@ _PENALTY, _MOST_ODDS = 0.1, 50.0
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class SmoothOdds:
-    """Log-odds of D given a score: a mixture of lines that are flat outside of an interval.
+    """Log-odds of D given a score: a mixture of lines that are flat outside of an interval."""
 
-    Gaussian noise has a straight line, Laplace noise one that is flat at both ends, a record that
-    is rarely sampled one that is flat up to the upper tail. Each is fitted by maximum likelihood,
-    given that half of all trials are on D, and weighted with it. It chooses events and tests
-    nothing: a bad fit is a weak choice.
-    """
+    # Gaussian noise has a straight line, Laplace noise one that is flat at both ends, a rarely
+    # sampled record one flat up to the upper tail. Each is fitted by maximum likelihood, and
+    # weighted with it. It chooses events and tests nothing: a bad fit is a weak choice.
 
     left: Floats  # shape (m,), where each line begins to rise
     right: Floats  # shape (m,), where it ends

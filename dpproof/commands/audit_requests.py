@@ -1,7 +1,5 @@
 """``dpproof audit``: what is audited, from a file or from options."""
 
-from __future__ import annotations
-
 import importlib
 import os
 import sys
@@ -15,8 +13,7 @@ from pathlib import Path
 from typing import Any, final
 
 from dpproof import auditing
-from dpproof.accountant import arguments
-from dpproof.accountant.guarantees.approx_dp import ApproxDP
+from dpproof.accountant import ApproxDP, arguments
 from dpproof.auditing.audit import INTERRUPTED
 from dpproof.commands.budget import total
 from dpproof.errors import InputError, placed
@@ -50,9 +47,8 @@ class Request:
     def needs(self) -> str:
         """Return how many samples any refutation of the claim takes, and how many are planned."""
         with placed("audit"):
-            least = auditing.samples_needed(
-                self.claim, significance=self.options.get("significance", SIGNIFICANCE)
-            )
+            significance = self.options.get("significance", SIGNIFICANCE)
+            least = auditing.samples_needed(self.claim, significance=significance)
         planned = 2 * int(self.options.get("samples", SAMPLES))
         words = f"refuting this claim takes at least {least:,} samples, {planned:,} are planned"
         return words if planned >= least else f"{words}: give more, or a claim of a smaller epsilon"

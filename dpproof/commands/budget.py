@@ -1,7 +1,5 @@
 """The cost of a pipeline: every stage alone, the total, and what an attacker gains."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -110,10 +108,7 @@ def spend(
     seconds: float | None = None,
     left_out: Collection[str] = (),  # names of questions that nobody asks, such as ``MU``
 ) -> Budget:
-    """Return everything about the cost of a pipeline, epsilon first.
-
-    After so many seconds, or when interrupted, what is not known yet is left open and named.
-    """
+    """Return the cost of a pipeline, epsilon first; name what seconds or an interrupt left open."""
     answer = _Found(pipeline, step, left_out)
     interrupted, started = False, time.monotonic()
     try:
@@ -136,10 +131,7 @@ def spend(
 
 
 def pieces(pipeline: Pipeline) -> int:
-    """Return the number of pieces of work that ``spend`` names.
-
-    These are: what holds, its total, and what follows.
-    """
+    """Return the number of pieces that ``spend`` names: what holds, its total, what follows."""
     asked = pipeline.stages if len(pipeline.stages) <= MOST_ALONE else pipeline.stages[:LARGEST]
     runs = sum(stage.runs is not None for stage in asked)
     shuffled = sum(isinstance(stage.sampling, ShuffledBatches) for stage in asked)
@@ -258,11 +250,9 @@ class _Found:
         )
 
     def _implied(self, rows: dict[str, Any]) -> dict[str, Bound]:
-        """Return the attack risks of which epsilon at delta says more than what is known of them.
-
-        The pair of (epsilon, delta)-DP is the worst of all: with e = e^epsilon its advantage is
-        (e - 1 + 2 delta)/(e + 1), its power min(e a + delta, 1 - (1 - a - delta)/e).
-        """
+        """Return the attack risks of which epsilon at delta says more than what is known."""
+        # With e = e^epsilon the worst pair has advantage (e - 1 + 2 delta)/(e + 1), and power
+        # min(e a + delta, 1 - (1 - a - delta)/e).
         epsilon = self._known().upper
         if math.isinf(epsilon):
             return {}
@@ -331,10 +321,7 @@ class _Found:
 def rough(
     stage: Stage, relation: Relation, stated: Guarantee[Relation] | None = None
 ) -> Guarantee[Relation]:
-    """Return a stage's guarantee, of a selection by the Renyi divergences of one run.
-
-    Those of the pair above all selections are useless, and slow.
-    """
+    """Return a stage's guarantee, of a selection by the Renyi divergences of one run: quickly."""
     if stage.runs is None:
         return stage.guarantee(relation) if stated is None else stated
     once = replace(stage, runs=None).guarantee(relation)
@@ -344,11 +331,8 @@ def rough(
 def together(
     pipeline: Pipeline, *, roughly: bool = False, everywhere: bool = False
 ) -> Guarantee[Relation]:
-    """Return the guarantee of everything that runs, for epsilon at the pipeline's delta.
-
-    Roughly: of selections know the Renyi divergences of one run alone, which are quick. Everywhere:
-    compose it for all questions.
-    """
+    """Return the guarantee of everything that runs, for epsilon at the pipeline's delta."""
+    # Roughly: by one run's Renyi divergences of selections. Everywhere: for all questions.
     guarantees = []
     for stage in pipeline.stages:
         with placed(stage.place):
@@ -378,12 +362,7 @@ printed_of: Final = "Poisson accounting of {0.name}".format
 
 
 def beside_poisson(epsilon: Bound, printed: Bound | None) -> str:
-    """Return what a bracket of shuffled batches means, beside what tools print for them.
-
-    Example:
-        >>> beside_poisson(Bound(6.9026, 19.4236), Bound(0.8534, 0.8535))
-        'Poisson accounting would print 0.85; the truth lies between 6.90 and 19.43'
-    """
+    """Return what a bracket of shuffled batches means, beside what tools print for them."""
     ends = f"the truth lies between {below(epsilon.lower, 3)} and {above(epsilon.upper, 4)}"
     if printed is None:
         return ends
@@ -403,12 +382,8 @@ def _printed(stage: Stage, delta: Fraction) -> Bound | None:
 def total(
     guarantees: Sequence[Guarantee[Relation]], delta: Fraction | None = None
 ) -> Guarantee[Relation]:
-    """Return the composition of the guarantees of all stages; one stage is its own total.
-
-    Stages known by Renyi curves, beside others known by pairs, are composed in two ways. One uses
-    all curves, the other the pair of the profile that the curves imply. At ``delta`` the smaller
-    epsilon decides; a curve at a few orders says little of pairs.
-    """
+    """Return the composition of the guarantees of all stages; one stage is its own total."""
+    # Beside pairs, Renyi curves are added up, or made a pair: at ``delta`` the smaller decides.
     if len(guarantees) == 1:
         return guarantees[0]
     whole = compose(*guarantees)
@@ -430,10 +405,7 @@ def _or_nothing(question: Callable[[], Bound], nothing: Bound) -> Bound:
 
 
 def _shares(guarantees: Sequence[Guarantee[Relation]]) -> list[float | None]:
-    """Return each guarantee's part of the sum of Renyi divergences at one order. Heuristic.
-
-    A low order looks at the bulk of the loss; a high one would see rare large losses alone.
-    """
+    """Return each guarantee's part of the sum of Renyi divergences at one order. Heuristic."""
     if len(guarantees) == 1:
         return [1.0]
     different = {id(one): one for one in guarantees}

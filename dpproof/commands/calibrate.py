@@ -1,7 +1,5 @@
 """Calibration: the one number at which a pipeline just meets its budget."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -39,10 +37,8 @@ class Unreachable(CalibrationError):
 
 
 def solve(free: Free, step: Step = lambda _: None, seconds: float | None = None) -> Solved:
-    """Find the value, all other numbers fixed, at which the total just meets the budget.
-
-    After half of the seconds Renyi divergences alone are asked, which are quick.
-    """
+    """Find the value, all other numbers fixed, at which the total just meets the budget."""
+    # After half of the seconds Renyi divergences alone are asked, which are quick.
     ways = (partial(_solve, free, step, is_rough=one) for one in (False, True))
     return first_known(seconds, f"{free.pipeline.file}: {free.address}", *ways)[0]
 

@@ -1,16 +1,12 @@
 """The certificate of a whole pipeline, verified before it is written."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
 
+from dpproof.accountant import Guarantee, NotCertified, Relation
 from dpproof.accountant.certificates.certify import unchecked
-from dpproof.accountant.errors import NotCertified
-from dpproof.accountant.guarantees.guarantee import Guarantee
-from dpproof.accountant.relation import Relation
 from dpproof.commands.budget import together
 from dpproof.errors import placed
 from dpproof.files import save
@@ -27,11 +23,7 @@ def write(
     seconds: float | None = None,
     **question: Any,  # noqa: ANN401  # as of certified
 ) -> tuple[Verified | VerifiedUnder, bool]:
-    """Certify epsilon of the pipeline at its delta, check the certificate, write it.
-
-    Returns:
-        The checker's verdict, and whether it is about those divergences.
-    """
+    """Certify epsilon at delta, check and write it; return the verdict, and if by divergences."""
     with placed(pipeline.file):
         (certificate, verdict), is_rough = known_in(
             seconds,

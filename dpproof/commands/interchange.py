@@ -1,7 +1,5 @@
 """``dpproof import`` and ``dpproof compare``: files of other tools."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Mapping
@@ -9,26 +7,20 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+from dpproof import interop
 from dpproof.accountant import Bound, Guarantee
 from dpproof.accountant.guarantees.guarantee import in_words
 from dpproof.accountant.relation import RELATIONS, AddRemove, Relation
 from dpproof.commands.budget import as_json, beside_poisson, together, total
 from dpproof.errors import InputError, placed
 from dpproof.files import content, shown_path
-from dpproof.interop import (
-    event_from_json,
-    from_diffprivlib,
-    from_dp_event,
-    from_opacus_history,
-    from_pipeline_dp,
-)
 from dpproof.interop.histories import from_training
 from dpproof.interop.peers import compared
 from dpproof.interop.to_event import exported
 from dpproof.pipeline import parse
 from dpproof.pipeline.kinds.kind import Kind
 from dpproof.pipeline.pipeline import Pipeline, Release, Stage
-from dpproof.pipeline.stated import Stated
+from dpproof.pipeline.vocabulary import Stated
 from dpproof.time_limit import ROUGH, known_in
 
 KNOWN = (
@@ -65,10 +57,7 @@ def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def imported(
     path: str, relation: str | None, *, poisson: bool
 ) -> tuple[Guarantee[Relation], Guarantee[Relation] | None]:
-    """Return the guarantee that a file of another tool describes.
-
-    Of shuffled batches it is beside that of as many Poisson samples, which tools print for them.
-    """
+    """Return a file's guarantee, of shuffled batches beside that of as many Poisson samples."""
     file = shown_path(path)
     record = document(content(path, KNOWN), file)
     whole = _guarantee(record, file, relation, poisson=poisson)
@@ -98,15 +87,15 @@ def _guarantee(
     try:
         with placed(file):
             if "class_name" in record:
-                return from_dp_event(record, relation=stated)
+                return interop.from_dp_event(record, relation=stated)
             if "history" in record:
-                return from_opacus_history(record, poisson, stated)
+                return interop.from_opacus_history(record, poisson, stated)
             if "noise_multiplier" in record:
                 return from_training(record, stated, poisson=poisson)
             if "spent_budget" in record:
-                return from_diffprivlib(record, stated)
+                return interop.from_diffprivlib(record, stated)
             if "mechanism_specs" in record:
-                return from_pipeline_dp(record, stated)
+                return interop.from_pipeline_dp(record, stated)
     except InputError as refusal:  # readers of other tools do not know the file
         raise InputError(f"{file}: {str(refusal).removeprefix(f'{file}: ')}") from None
     raise InputError(f"{file}: expected {KNOWN}")
@@ -121,10 +110,8 @@ def _read(path: str) -> tuple[str, str, bool]:
 def pipeline_of(
     path: str, relation: str | None, *, poisson: bool, delta: Fraction | None = None
 ) -> Pipeline:
-    """Return the pipeline of a file, or one that runs what a file of another tool describes.
-
-    A delta, in place of the pipeline's or of 1e-6, is a float, as certificates state it.
-    """
+    """Return the pipeline of a file, or one that runs what a file of another tool describes."""
+    # A delta, in place of the pipeline's or of 1e-6, is a float, as certificates state it.
     text, file, is_foreign = _read(path)
     at = None if delta is None else Fraction(float(delta))
     if not is_foreign:
@@ -192,17 +179,14 @@ def comparison(
     poisson: bool,
     seconds: float | None = None,  # for all numbers; None for as long as they take
 ) -> dict[str, Any]:
-    """Return our bracket beside the numbers of other accountants, as JSON.
-
-    Of shuffled batches, the others are asked about the Poisson samples that they print for them.
-    """
+    """Return our bracket beside others' numbers, as JSON; of shuffled batches, as of Poisson."""
     text, file, is_foreign = _read(path)
     printed, event = None, None
     if is_foreign:
         record = document(text, file)
         whole = _guarantee(record, file, relation, poisson=poisson)
         printed = _printed(record, file, poisson=poisson)
-        event = event_from_json(record) if "class_name" in record else None
+        event = interop.event_from_json(record) if "class_name" in record else None
     else:
         pipeline = parse.loaded(text, file)
         delta = pipeline.delta if delta is None else delta

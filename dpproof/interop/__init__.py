@@ -6,27 +6,27 @@
 True
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from dpproof.accountant import public_names
 
 if TYPE_CHECKING:
+    from dpproof.interop.accountants import (
+        EventAccountant as EventAccountant,
+        OpacusAccountant as OpacusAccountant,
+    )
     from dpproof.interop.event import (
         Event as Event,
         event_from_json as event_from_json,
         event_to_json as event_to_json,
+        from_dp_event as from_dp_event,
     )
-    from dpproof.interop.event_accountant import EventAccountant as EventAccountant
-    from dpproof.interop.from_event import from_dp_event as from_dp_event
     from dpproof.interop.histories import (
         from_diffprivlib as from_diffprivlib,
         from_opacus_history as from_opacus_history,
         from_pipeline_dp as from_pipeline_dp,
         from_shuffled_training as from_shuffled_training,
     )
-    from dpproof.interop.opacus_accountant import OpacusAccountant as OpacusAccountant
     from dpproof.interop.opendp import from_opendp as from_opendp, to_opendp as to_opendp
     from dpproof.interop.optuna_search import optimize_priced as optimize_priced
     from dpproof.interop.to_event import to_dp_event as to_dp_event

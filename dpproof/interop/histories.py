@@ -1,7 +1,5 @@
 """What other libraries record: accountants, histories, and the numbers of a training run."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
@@ -76,9 +74,8 @@ def _entries(accountant: Any, *names: str) -> Sequence[Any] | None:  # noqa: ANN
     if isinstance(accountant, Mapping):
         entries = accountant.get(names[0])
     elif not isinstance(accountant, Sequence):
-        entries = next(
-            (getattr(accountant, one) for one in names if hasattr(accountant, one)), None
-        )
+        known = (getattr(accountant, one) for one in names if hasattr(accountant, one))
+        entries = next(known, None)
     return entries if isinstance(entries, Sequence) and not isinstance(entries, str) else None
 
 
@@ -207,12 +204,10 @@ def from_diffprivlib(accountant: Any, relation: Relation | None = None) -> Guara
         raise ParameterError("relation", relation, "AddRemove(), ReplaceOne() or ZeroOut()")
     spent = _entries(accountant, "spent_budget")
     if spent is None:
-        raise InputError(
-            "expected a budget accountant with spent_budget, a list of (epsilon, delta)"
-        )
-    if not len(spent):
-        return PureDP(epsilon=0, relation=relation)
-    return compose(*(_part(part, relation) for part in spent))
+        expected = "a budget accountant with spent_budget, a list of (epsilon, delta)"
+        raise InputError(f"expected {expected}")
+    parts = [_part(part, relation) for part in spent]
+    return compose(*parts) if parts else PureDP(epsilon=0, relation=relation)
 
 
 def _part(part: object, relation: Relation) -> Guarantee[Relation]:
@@ -254,18 +249,15 @@ def from_shuffled_training(
         >>> round(cost.lower, 1), round(cost.upper, 1)
         (6.9, 19.4)
     """
-    size, total = arguments.count(batch_size=batch_size), arguments.count(records=records)
-    batches = -(-total // size)
+    batches = -(-arguments.count(records=records) // arguments.count(batch_size=batch_size))
     return shuffled(batches, arguments.count(epochs=epochs) * batches, noise_multiplier, relation)
 
 
 def shuffled(
     batches: int, steps: int, noise_multiplier: object, relation: Relation | None
 ) -> Guarantee[Relation]:
-    """Return the guarantee of so many noisy sums of shuffled batches, each epoch in a new order.
-
-    Of an epoch that is not finished the whole is accounted for, and forgotten in part.
-    """
+    """Return the guarantee of so many noisy sums of shuffled batches, each epoch in a new order."""
+    # Of an epoch that is not finished the whole is accounted for, and forgotten in part.
     noise: Any = noise_multiplier
     base = Gaussian(sigma=noise, sensitivity=L2Contribution(1, relation or ZeroOut()))
     epochs = math.ceil(steps / batches)
@@ -289,8 +281,7 @@ def from_training(
         return from_shuffled_training(**numbers, relation=relation)
     size = arguments.count(batch_size=numbers["batch_size"])
     total, epochs = (arguments.count(**{one: numbers[one]}) for one in ("records", "epochs"))
-    base = Gaussian(
-        sigma=numbers["noise_multiplier"], sensitivity=L2Contribution(1, relation or AddRemove())
-    )
+    bound = L2Contribution(1, relation or AddRemove())
+    base = Gaussian(sigma=numbers["noise_multiplier"], sensitivity=bound)
     rate = Poisson(sampling_rate=arguments.real(rate=size) / total)
     return base.subsample(rate).repeat(math.ceil(epochs * total / size)).guarantee()

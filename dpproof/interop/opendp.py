@@ -1,7 +1,5 @@
 """Measurements of OpenDP, both ways."""
 
-from __future__ import annotations
-
 import importlib
 import math
 from collections.abc import Callable
@@ -46,16 +44,14 @@ def from_opendp(
     nearest = next((one for name, one in NEIGHBOURS.items() if metric.startswith(name)), None)
     if relation is None:
         if nearest is None or d_in != 1:
-            raise ParameterError(
-                "relation", relation, f"given: {metric} at distance {d_in} does not say it"
-            )
+            allowed = f"given: {metric} at distance {d_in} does not say it"
+            raise ParameterError("relation", relation, allowed)
         relation = nearest
     elif nearest is not None and d_in == 1 and nearest != relation:
         raise ParameterError("relation", relation, f"{nearest}, which {metric} at distance 1 means")
     elif nearest is not None and not _near(d_in, nearest, relation):
-        raise ParameterError(
-            "d_in", d_in, f"at least the distance in {metric} of {relation} neighbours"
-        )
+        allowed = f"at least the distance in {metric} of {relation} neighbours"
+        raise ParameterError("d_in", d_in, allowed)
     measure, loss = str(measurement.output_measure), measurement.map(d_in)
     if measure.startswith("MaxDivergence"):
         return PureDP(epsilon=loss, relation=relation)
@@ -76,10 +72,7 @@ def from_opendp(
 
 
 def _near(distance: Any, own: Relation, relation: Relation) -> bool:  # noqa: ANN401  # as d_in
-    """Return whether neighbours are within a distance.
-
-    To replace a record is to remove one and add one.
-    """
+    """Return whether neighbours are within a distance: to replace is to remove and add."""
     if isinstance(relation, AddRemove) and not isinstance(own, AddRemove):
         return False  # no number of replacements adds a record
     steps = 2 if isinstance(own, AddRemove) and not isinstance(relation, AddRemove) else 1
@@ -141,12 +134,7 @@ def to_opendp(
 def loss_at(
     guarantee: Guarantee[Any], distance: int, delta: float | None
 ) -> float | tuple[float, float]:
-    """Return what OpenDP calls the loss at a distance, as floats rounded up.
-
-    Example:
-        >>> loss_at(ZCDP(rho=1), 2, None)
-        4.0
-    """
+    """Return what OpenDP calls the loss at a distance, as floats rounded up."""
     pair = delta is not None or isinstance(guarantee, ApproxDP)
     if distance == 0:
         return (0.0, 0.0) if pair else 0.0
@@ -154,10 +142,8 @@ def loss_at(
     if delta is not None:
         return guarantee_at.epsilon(delta=delta).upper, delta
     if isinstance(guarantee_at, ApproxDP):
-        epsilon, failures = (
-            float_up(guarantee_at.stated_epsilon),
-            float_up(guarantee_at.stated_delta),
-        )
+        stated = (guarantee_at.stated_epsilon, guarantee_at.stated_delta)
+        epsilon, failures = map(float_up, stated)
         return (epsilon, failures) if math.isfinite(epsilon) else (math.inf, 1.0)
     if isinstance(guarantee_at, ZCDP):
         return float_up(guarantee_at.rho)

@@ -1,7 +1,5 @@
 """A priced search by Optuna: a random number of trials, the best one released."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Final
 

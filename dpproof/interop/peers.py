@@ -1,7 +1,5 @@
 """The same event in other accountants, and why the numbers differ."""
 
-from __future__ import annotations
-
 import importlib
 import math
 from collections.abc import Callable
@@ -10,13 +8,10 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, Final, final
 
-from dpproof.accountant import Bound, Guarantee
+from dpproof.accountant import AddRemove, Bound, Guarantee, PrivacyError, Relation
 from dpproof.accountant.arithmetic.crossing import bisect
-from dpproof.accountant.errors import PrivacyError
-from dpproof.accountant.relation import AddRemove, Relation
 from dpproof.errors import InputError
-from dpproof.interop.event import Event
-from dpproof.interop.from_event import from_dp_event
+from dpproof.interop.event import Event, from_dp_event
 from dpproof.interop.to_event import built
 from dpproof.time_limit import NotInTime, curves, in_time, known_in, shares
 
@@ -86,10 +81,7 @@ def _answer(
     *,
     whole: Guarantee[Any],
 ) -> Peer:
-    """Return the answer of one accountant, or why it has none; RDP by our curve where it has none.
-
-    Whatever another library raises is its answer.
-    """
+    """Return one accountant's answer, or why it has none; RDP by our curve where it has none."""
     try:
         return _judged(name, ask(), why, ours, asked)
     except ImportError:
@@ -133,25 +125,18 @@ def _saved(event: Event, relation: Relation, delta: float, allowed: float) -> fl
 
 
 def scaled(event: Event, factor: float) -> Event:
-    """Return an event with all its noise multiplied by a factor.
+    """Return an event with all its noise multiplied by a factor."""
 
-    Example:
-        >>> scaled(Event("GaussianDpEvent", {"noise_multiplier": 2.0}), 0.5).fields
-        {'noise_multiplier': 1.0}
-    """
-    fields: dict[str, Any] = {}
-    for name, value in event.fields.items():
+    def changed(name: str, value: Any) -> Any:  # noqa: ANN401  # a field of any event
         if isinstance(value, Event):
-            fields[name] = scaled(value, factor)
-        elif name == "events":
-            fields[name] = tuple(scaled(one, factor) for one in value)
-        elif name in NOISE:
-            fields[name] = value * factor
-        elif (event.name, name) == ("DiscreteLaplaceDpEvent", "noise_parameter"):
-            fields[name] = value / factor
-        else:
-            fields[name] = value
-    return Event(event.name, fields)
+            return scaled(value, factor)
+        if name == "events":
+            return tuple(scaled(one, factor) for one in value)
+        if (event.name, name) == ("DiscreteLaplaceDpEvent", "noise_parameter"):
+            return value / factor
+        return value * factor if name in NOISE else value
+
+    return Event(event.name, {name: changed(name, one) for name, one in event.fields.items()})
 
 
 def _neighbours(relation: Relation) -> Any:  # noqa: ANN401  # of a library without types
@@ -178,15 +163,10 @@ def _prv(event: Event, relation: Relation, delta: float) -> float:
     library = importlib.import_module("prv_accountant")
     if not isinstance(relation, AddRemove):
         raise InputError("add-remove neighbours only")
-    mechanisms, counts = [], []
-    for part, count in _sampled_gaussians(event, 1):
-        rate, noise = part
-        sampled = library.PoissonSubsampledGaussianMechanism
-        mechanisms.append(sampled(sampling_probability=rate, noise_multiplier=noise))
-        counts.append(count)
-    accountant = library.PRVAccountant(
-        prvs=mechanisms, eps_error=0.01, delta_error=delta / 1000, max_self_compositions=counts
-    )
+    parts, sampled = _sampled_gaussians(event, 1), library.PoissonSubsampledGaussianMechanism
+    prvs = [sampled(sampling_probability=q, noise_multiplier=noise) for (q, noise), _ in parts]
+    counts, room = [count for _, count in parts], {"eps_error": 0.01, "delta_error": delta / 1000}
+    accountant = library.PRVAccountant(prvs=prvs, max_self_compositions=counts, **room)
     return float(accountant.compute_epsilon(delta=delta, num_self_compositions=counts)[2])
 
 

@@ -1,7 +1,5 @@
 """From a guarantee to an event of dp-accounting, by its derivation."""
 
-from __future__ import annotations
-
 import importlib
 import math
 from collections.abc import Callable, Mapping
@@ -10,23 +8,17 @@ from importlib.metadata import version
 from typing import Any, Final, cast
 
 from dpproof import accountant
+from dpproof.accountant import Derivation, DominatingPair
 from dpproof.accountant.arithmetic.enclosure import float_down, float_up
 from dpproof.accountant.errors import MissingDependency, NotImplied
-from dpproof.accountant.guarantees.derivation import Derivation
-from dpproof.accountant.guarantees.dominating_pair import DominatingPair
 from dpproof.accountant.guarantees.guarantee import require_single
 from dpproof.accountant.guarantees.rounding import exp_up, sqrt_up
+from dpproof.accountant.pairs import laplace
 from dpproof.accountant.pairs.gaussian import DiscreteGaussianPair, GaussianPair
-from dpproof.accountant.pairs.laplace import (
-    DiscreteLaplacePair,
-    LaplacePair,
-    RandomizedResponsePair,
-)
 from dpproof.accountant.run_counts.law import LAW_ERROR
 from dpproof.accountant.sampling import OneStepScheme
 from dpproof.errors import InputError
-from dpproof.interop.event import Event
-from dpproof.interop.from_event import MOST_SHIFTS, RATE_ROOM
+from dpproof.interop.event import MOST_SHIFTS, RATE_ROOM, Event
 from dpproof.mechanisms.selection.exponential import MECHANISM_PERMUTE_AND_FLIP
 
 _SUMS: Final = ("subsample/gaussian-sum", "subsample/counted-sum", "allocate/cyclic-poisson")
@@ -51,6 +43,10 @@ def to_dp_event(guarantee: accountant.Guarantee[Any]) -> Any:  # noqa: ANN401  #
     return built(exported(guarantee))
 
 
+def _made(name: str, **fields: object) -> Event:
+    return Event(name, fields)
+
+
 def exported(guarantee: accountant.Guarantee[Any]) -> Event:
     """Return the event of a guarantee, without the library."""
     require_single(guarantee, "an event")
@@ -63,9 +59,8 @@ def built(event: Event) -> Any:  # noqa: ANN401  # of a library without types
     try:
         library = importlib.import_module("dp_accounting.dp_event")
     except ImportError:
-        raise MissingDependency(
-            "this needs dp-accounting: pip install 'dpproof[interop]'"
-        ) from None
+        hint = "this needs dp-accounting: pip install 'dpproof[interop]'"
+        raise MissingDependency(hint) from None
     kind = getattr(library, event.name, None)
     if kind is None:
         raise InputError(f"dp-accounting {version('dp-accounting')} has no {event.name}")
@@ -82,8 +77,7 @@ def _event(node: Derivation, moves: int) -> Event:
     """Return the event of one step of a derivation."""
     rule, parameters = node.rule, dict(node.parameters)
     if rule.startswith("compose/"):
-        events = tuple(_event(one, moves) for one in node.premises)
-        return Event("ComposedDpEvent", {"events": events})
+        return _made("ComposedDpEvent", events=tuple(_event(one, moves) for one in node.premises))
     if rule.startswith("repeat/"):
         return _repeated(_event(node.premises[0], moves), parameters["count"])
     if rule.startswith("dominate/") or (rule == "convert/notion-rdp" and len(node.premises) == 1):
@@ -93,23 +87,15 @@ def _event(node: Derivation, moves: int) -> Event:
     if rule in _SUMS:
         return _sum(node, parameters)
     if rule == "subsample/without-replacement":
-        fields = {
-            "source_dataset_size": parameters["population_size"],
-            "sample_size": parameters["sample_size"],
-            "event": _event(node.premises[0], moves),
-        }
-        return Event("SampledWithoutReplacementDpEvent", fields)
+        sizes = (parameters["population_size"], parameters["sample_size"])
+        return _sized("SampledWithoutReplacementDpEvent", *sizes, _event(node.premises[0], moves))
     if rule.startswith("allocate/") and "chosen" in parameters:
         (premise,) = node.premises
         stated = premise.premises[0] if premise.rule == "convert/pair-pure" else premise
         inner = _event(stated, moves)
         kept = inner if parameters["epochs"] == 1 else _repeated(inner, parameters["epochs"])
-        fields = {
-            "event": kept,
-            "num_selected": parameters["chosen"],
-            "num_steps": parameters["rounds"],
-        }
-        return Event("RandomAllocationDpEvent", fields)
+        chosen, rounds = parameters["chosen"], parameters["rounds"]
+        return _made("RandomAllocationDpEvent", event=kept, num_selected=chosen, num_steps=rounds)
     if rule.startswith("select/") and node.premises and "runs" in parameters:
         return _selected(parameters["runs"], _event(node.premises[0], moves))
     return _leaf(node, moves)
@@ -126,39 +112,40 @@ def _sum(node: Derivation, parameters: Mapping[str, Any]) -> Event:
         count = 1
     if node.rule == "subsample/counted-sum":
         return _sample_sum(parameters["scheme"], noise)
-    inner = Event("GaussianDpEvent", {"noise_multiplier": noise})
+    inner = _made("GaussianDpEvent", noise_multiplier=noise)
     sampled = _sampled(parameters["sampling_rate"], inner)
     return sampled if count == 1 else _repeated(sampled, count)
 
 
 def _repeated(event: Event, count: object) -> Event:
-    return Event("SelfComposedDpEvent", {"event": event, "count": count})
+    return _made("SelfComposedDpEvent", event=event, count=count)
 
 
 def _sampled(rate: object, inner: Event) -> Event:
     probability = float_up(Fraction(str(rate)))
-    return Event("PoissonSampledDpEvent", {"sampling_probability": probability, "event": inner})
+    return _made("PoissonSampledDpEvent", sampling_probability=probability, event=inner)
+
+
+def _sized(name: str, records: object, size: object, inner: Event) -> Event:
+    return _made(name, source_dataset_size=records, sample_size=size, event=inner)
 
 
 def _sample_sum(scheme: OneStepScheme, noise: float) -> Event:
     """Return the event of a Gaussian sum over a sample."""
     if isinstance(scheme, accountant.TruncatedPoisson):
-        cut = {
-            "dataset_size": scheme.population_size,
-            "sampling_probability": float_up(scheme.sampling_rate),
-            "truncated_batch_size": scheme.largest,
-            "noise_multiplier": noise,
-        }
-        return Event("TruncatedSubsampledGaussianDpEvent", cut)
+        return _made(
+            "TruncatedSubsampledGaussianDpEvent",
+            dataset_size=scheme.population_size,
+            sampling_probability=float_up(scheme.sampling_rate),
+            truncated_batch_size=scheme.largest,
+            noise_multiplier=noise,
+        )
     if isinstance(scheme, accountant.UserPoisson):
         return _mixture(scheme, noise)
-    sized = {
-        "source_dataset_size": scheme.population_size,
-        "sample_size": scheme.sample_size,
-        "event": Event("GaussianDpEvent", {"noise_multiplier": noise}),
-    }
-    replaced = isinstance(scheme, accountant.WithReplacement)
-    return Event(f"SampledWith{'' if replaced else 'out'}ReplacementDpEvent", sized)
+    out = "" if isinstance(scheme, accountant.WithReplacement) else "out"
+    inner = _made("GaussianDpEvent", noise_multiplier=noise)
+    name = f"SampledWith{out}ReplacementDpEvent"
+    return _sized(name, scheme.population_size, scheme.sample_size, inner)
 
 
 def _mixture(scheme: accountant.UserPoisson, noise: float) -> Event:
@@ -167,12 +154,12 @@ def _mixture(scheme: accountant.UserPoisson, noise: float) -> Event:
     if most > MOST_SHIFTS or rate >= 1:
         raise NotImplied(f"no event of dp-accounting is written for {scheme!r}")
     chances = (math.comb(most, j) * rate**j * (1 - rate) ** (most - j) for j in range(most + 1))
-    fields = {
-        "standard_deviation": noise,
-        "sensitivities": tuple(map(float, range(most + 1))),
-        "sampling_probs": tuple(map(float, chances)),
-    }
-    return Event("MixtureOfGaussiansDpEvent", fields)
+    return _made(
+        "MixtureOfGaussiansDpEvent",
+        standard_deviation=noise,
+        sensitivities=tuple(map(float, range(most + 1))),
+        sampling_probs=tuple(map(float, chances)),
+    )
 
 
 def _selected(runs: object, inner: Event) -> Event:
@@ -197,15 +184,15 @@ def _leaf(node: Derivation, moves: int) -> Event:
         case accountant.PureDP(stated_epsilon=epsilon):
             return _response(epsilon, 2, moves)
         case accountant.ApproxDP(stated_epsilon=epsilon, stated_delta=delta):
-            if delta == 1:
-                return Event("NonPrivateDpEvent", {})
-            return _approximate(epsilon, delta)
+            return _approximate(epsilon, delta) if delta < 1 else Event("NonPrivateDpEvent", {})
         case accountant.ZCDP(rho=rho):
             return Event("ZCDpEvent", {"rho": float_up(rho), "xi": 0.0})
         case accountant.BoundedRange(stated_epsilon=epsilon):
             return Event("ExponentialMechanismDpEvent", {"epsilon": float_up(epsilon)})
         case accountant.MetricDP(stated_epsilon=epsilon):
-            return _along_paths(node.rule, epsilon, moves)
+            if node.rule == MECHANISM_PERMUTE_AND_FLIP.rule:
+                return Event("PermuteAndFlipDpEvent", {"epsilon": float_up(epsilon)})
+            return _laplace(epsilon, moves)  # other mechanisms of the notion may compose to more
         case accountant.RDP():
             raise NotImplied(
                 "no event of dp-accounting stands for a Renyi curve at some orders: xi + rho a "
@@ -224,26 +211,16 @@ def _product(pair: DominatingPair[Any], moves: int) -> Event:
         if read is None:
             raise NotImplied(f"no event of dp-accounting stands for {factor.pair!r:.80}")
         one = read(factor.pair, moves)
-        if factor.count > 1:
-            one = _repeated(one, factor.count)
-        events.append(one)
+        events.append(_repeated(one, factor.count) if factor.count > 1 else one)
     if not events:
         return Event("NoOpDpEvent", {})
-    return events[0] if len(events) == 1 else Event("ComposedDpEvent", {"events": tuple(events)})
+    return events[0] if len(events) == 1 else _made("ComposedDpEvent", events=tuple(events))
 
 
 def _gaussian(squared: Fraction, moves: int) -> Event:
     if squared == 0:
         return Event("NoOpDpEvent", {})
-    inverse = 1 / sqrt_up(squared)
-    return Event("GaussianDpEvent", {"noise_multiplier": float_down(moves * inverse)})
-
-
-def _along_paths(rule: str, epsilon: Fraction, moves: int) -> Event:
-    """Return the event of metric DP: other mechanisms of the notion may compose to more."""
-    if rule == MECHANISM_PERMUTE_AND_FLIP.rule:
-        return Event("PermuteAndFlipDpEvent", {"epsilon": float_up(epsilon)})
-    return _laplace(epsilon, moves)
+    return _made("GaussianDpEvent", noise_multiplier=float_down(moves * (1 / sqrt_up(squared))))
 
 
 def _laplace(epsilon: Fraction, moves: int) -> Event:
@@ -252,21 +229,14 @@ def _laplace(epsilon: Fraction, moves: int) -> Event:
     return Event("LaplaceDpEvent", {"noise_multiplier": float_down(moves / epsilon)})
 
 
-def _discrete_laplace(pair: DiscreteLaplacePair, moves: int) -> Event:
-    fields = {
-        "noise_parameter": float_up(1 / pair.scale),
-        "sensitivity": _halved(pair.shift, moves),
-    }
-    return Event("DiscreteLaplaceDpEvent", fields)
+def _discrete_laplace(pair: laplace.DiscreteLaplacePair, moves: int) -> Event:
+    rate, moved = float_up(1 / pair.scale), _halved(pair.shift, moves)
+    return _made("DiscreteLaplaceDpEvent", noise_parameter=rate, sensitivity=moved)
 
 
 def _discrete_gaussian(pair: DiscreteGaussianPair, moves: int) -> Event:
-    fields = {
-        "sigma": float_down(1 / sqrt_up(1 / pair.sigma_squared)),
-        "sensitivity": float(_halved(pair.shift, moves)),
-        "dimension": 1,
-    }
-    return Event("DiscreteGaussianDpEvent", fields)
+    sigma, moved = float_down(1 / sqrt_up(1 / pair.sigma_squared)), _halved(pair.shift, moves)
+    return _made("DiscreteGaussianDpEvent", sigma=sigma, sensitivity=float(moved), dimension=1)
 
 
 def _halved(shift: int, moves: int) -> int:
@@ -279,11 +249,8 @@ def _approximate(epsilon: Fraction, delta: Fraction) -> Event:
 
 
 def _response(epsilon: Fraction, categories: int, moves: int) -> Event:
-    """Return randomised response that answers uniformly with chance k / (e^epsilon + k - 1).
-
-    Only under replace-one: under zero-out the event compares an answer with a uniform one, which
-    costs less than epsilon, and under add-remove it is refused. There pure DP alone is stated.
-    """
+    """Return randomised response that answers uniformly with chance k / (e^epsilon + k - 1)."""
+    # Only under replace-one: zero-out compares an answer with a uniform one, which costs less.
     if epsilon == 0:
         return Event("NoOpDpEvent", {})
     if moves == 1:
@@ -292,7 +259,7 @@ def _response(epsilon: Fraction, categories: int, moves: int) -> Event:
     return Event("RandomizedResponseDpEvent", {"noise_parameter": noise, "num_buckets": categories})
 
 
-def _response_pair(pair: RandomizedResponsePair, moves: int) -> Event:
+def _response_pair(pair: laplace.RandomizedResponsePair, moves: int) -> Event:
     if pair.infinite:
         raise NotImplied("no event of dp-accounting stands for a response that fails")
     return _response(pair.epsilon, pair.categories, moves)
@@ -300,8 +267,8 @@ def _response_pair(pair: RandomizedResponsePair, moves: int) -> Event:
 
 _PAIRS: Final[Mapping[type, Callable[[Any, int], Event]]] = {
     GaussianPair: lambda pair, moves: _gaussian(pair.mu_squared, moves),
-    LaplacePair: lambda pair, moves: _laplace(pair.epsilon, moves),
-    DiscreteLaplacePair: _discrete_laplace,
+    laplace.LaplacePair: lambda pair, moves: _laplace(pair.epsilon, moves),
+    laplace.DiscreteLaplacePair: _discrete_laplace,
     DiscreteGaussianPair: _discrete_gaussian,
-    RandomizedResponsePair: _response_pair,
+    laplace.RandomizedResponsePair: _response_pair,
 }

@@ -1,7 +1,5 @@
 """Private learners with scikit-learn's interface; needs scikit-learn (the extra ``learn``)."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from dpproof.accountant import errors, public_names
@@ -13,7 +11,6 @@ if TYPE_CHECKING:
         MarginClassifier as MarginClassifier,
         PerceptronClassifier as PerceptronClassifier,
     )
-    from dpproof.learn.linear_regression import LinearRegression as LinearRegression
     from dpproof.learn.pipelines import (
         pipeline_guarantee as pipeline_guarantee,
         private_pipeline as private_pipeline,
@@ -33,6 +30,7 @@ if TYPE_CHECKING:
     from dpproof.learn.transformers import (
         PCA as PCA,
         KMeans as KMeans,
+        LinearRegression as LinearRegression,
         PrivateScaler as PrivateScaler,
         SelectKBest as SelectKBest,
     )

@@ -15,9 +15,9 @@ from dpproof import mechanisms
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.form import withholding
 from dpproof.learn.linear_classifier import class_numbers
-from dpproof.learn.reading import matrix
-from dpproof.mechanisms.learning.grid import Integers, Vectors, displacement
+from dpproof.learn.private_estimator import matrix
 from dpproof.mechanisms.learning.maps.scattering_features import filters_of
+from dpproof.mechanisms.learning.records import Integers, Vectors, displacement
 
 Matrix = NDArray[np.float64]
 
@@ -78,12 +78,7 @@ Projection: TypeAlias = (
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class LinearScores:
-    """Scores of all classes, weights map(x) + offsets; two that share one score s have 0 and s.
-
-    Attributes:
-        weights: shape (classes, features of mapped rows).
-        offsets: shape (classes,).
-    """
+    """Scores of all classes, weights map(x) + offsets; two that share one score s have 0 and s."""
 
     weights: Vectors
     offsets: Vectors
@@ -175,11 +170,8 @@ def fourier_radii(
 
 
 def shares_of_length(chords: Vectors) -> Vectors:
-    """Return the largest share of its length by which a row moves with its turn within a chord.
-
-    A row that moves by less than its length times sin(a) turns by less than a, at most a right
-    angle; the chord of a is 2 sin(a / 2).
-    """
+    """Return the largest share of its length by which a row moves with its turn within a chord."""
+    # Moved by less than its length times sin(a) it turns by less than a; its chord is 2 sin(a / 2).
     inner = np.minimum(chords, math.sqrt(2))
     return np.asarray(inner * np.sqrt(np.maximum(1 - inner**2 / 4, 0.5)) * (1 - slack(4)))
 
@@ -277,13 +269,10 @@ def projected_radii(
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class _Scale:
-    """The positive number s(z) by which a map divides a row z.
+    """The positive number s(z) by which a map divides a row z."""
 
-    Attributes:
-        size: an upper bound of ||A||, A the ``matrix`` of shape (dimension, features).
-        radius: R, to which rows are clipped; None if they are scaled to norm 1.
-        before, after: the largest moves by rounding, of a scaled row and of a projected one.
-    """
+    # ``size`` is an upper bound of ||A||; rows are clipped to ``radius``, None if they are scaled
+    # to norm 1; ``before`` and ``after`` are the largest moves by rounding, scaled and projected.
 
     matrix: Vectors
     size: float
@@ -330,13 +319,11 @@ class _Scale:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class _Gaps:
-    """Differences of one class's score and those of all classes, pulled back through the matrix.
+    """Differences of one class's score and those of all classes, pulled back through the matrix."""
 
-    Attributes:
-        weights, errors: u, shape (classes, features), and a bound of its rounding errors.
-        offsets: lower bounds of b - e, what the map's rounding takes away subtracted.
-        losses: the loss by the grid of scaled rows, per Euclidean unit of the row.
-    """
+    # Weights are u, (classes, features), with a bound of their ``errors``; ``offsets`` lower bounds
+    # of b - e, rounding subtracted; ``losses`` by the grid of scaled rows, per Euclidean unit of
+    # the row.
 
     weights: Vectors
     errors: Vectors
@@ -427,11 +414,9 @@ def _passed(plan: mechanisms.ScatteringFeatures, coarse: int, children: dict[int
 
 
 def _folded_together(parts: list[tuple[Matrix, int]], coarse: int, top: int) -> Matrix:
-    """Return what filters do to frequencies that fold to one: (classes, rows, 4^(top - coarse)).
-
-    ``parts`` are filters with the resolution of what they make. A filter has a second row,
-    mirrored: a real image has at a frequency the energy that it has at its negative.
-    """
+    """Return what filters do to frequencies that fold to one: (classes, rows, 4^(top - coarse))."""
+    # ``parts`` are filters with the resolution of what they make. A filter has a second row,
+    # mirrored: a real image has at a frequency the energy that it has at its negative.
     apart = 2 ** (top - coarse)
     down, across = np.divmod(np.arange(apart**2), apart)
     rows = []

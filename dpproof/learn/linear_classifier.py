@@ -1,7 +1,5 @@
 """Private linear classifiers with scikit-learn's interface."""
 
-from __future__ import annotations
-
 from abc import ABC
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,33 +11,30 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from dpproof import mechanisms
-from dpproof.accountant import (
-    Guarantee,
-    ReplaceLabel,
-    ReplaceOne,
-    WithoutReplacement,
-    arguments as check,
-)
+from dpproof import accountant, mechanisms
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.rounding import sqrt_up
 from dpproof.accountant.relation import Relation
 from dpproof.accountant.sensitivity import L2Contribution
-from dpproof.learn.private_estimator import PrivateEstimator
-from dpproof.learn.reading import read_labels, read_rows, read_targets, scored
+from dpproof.learn import private_estimator
 from dpproof.mechanisms.learning.covers import Cover
-from dpproof.mechanisms.learning.grid import RECORD_BITS, unit_rows
 from dpproof.mechanisms.learning.logistic_objective import free_regulariser
 from dpproof.mechanisms.learning.maps.feature_map import LinearMap
 from dpproof.mechanisms.learning.perceptron import MarginNorm
-from dpproof.mechanisms.learning.records import Matrix, dense_blocks, with_column
+from dpproof.mechanisms.learning.records import (
+    RECORD_BITS,
+    Matrix,
+    dense_blocks,
+    unit_rows,
+    with_column,
+)
 from dpproof.mechanisms.parameters import scale
-from dpproof.mechanisms.samplers.rng import as_rng
+from dpproof.mechanisms.samplers import as_rng
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class LinearClassifier(ClassifierMixin, PrivateEstimator, ABC):  # type: ignore[misc]  # untyped
+class LinearClassifier(ClassifierMixin, private_estimator.PrivateEstimator, ABC):  # type: ignore[misc]  # untyped
     """A classifier by released weights, linear in rows with a constant, or in mapped rows.
 
     What ``fit`` keeps is a function of what the mechanism releases and of the arguments; the
@@ -66,7 +61,8 @@ class LinearClassifier(ClassifierMixin, PrivateEstimator, ABC):  # type: ignore[
     fit_intercept: bool | None = False
     intercept_scaling: Number = 1
     max_weight: Number = 1
-    score = scored(ClassifierMixin.score)
+    _maps_back = False  # whether weights of a linear map's rows are made those of rows before it
+    score = private_estimator.scored(ClassifierMixin.score)
 
     @property
     def learns_offset(self) -> bool:
@@ -107,20 +103,17 @@ class LinearClassifier(ClassifierMixin, PrivateEstimator, ABC):  # type: ignore[
         return self._released(lambda _: self.labelled(X, y, sample_weight))  # one coin a record
 
     def labelled(self, X: Any, y: Any = None, sample_weight: Any = None) -> mechanisms.Records:
-        """Return the rows and their labels as the mechanism reads them; nothing is released.
-
-        Weights are coins (proofs/theory/learners.md, Lemma 16), and refused under replace-label by
-        ``ParameterError``, as they could tell labels there.
-        """
-        rows = read_rows(self, X, fitting=True)
-        numbers = class_numbers(read_labels(y, rows.shape[0]), self._classes())
+        """Return rows and labels as the mechanism reads them, each with the coin of its weight."""
+        # Proof: proofs/theory/learners.md, Lemma 16; refused under replace-label: weights tell.
+        rows = private_estimator.read_rows(self, X, fitting=True)
+        numbers = class_numbers(private_estimator.read_labels(y, rows.shape[0]), self._classes())
         if sample_weight is not None:
-            if isinstance(self.neighbours, ReplaceLabel):
+            if isinstance(self.neighbours, accountant.ReplaceLabel):
                 allowed = "left out under replace-label: a weight may tell the label"
                 raise ParameterError("sample_weight", "weights", allowed)
-            weights = read_targets(sample_weight, rows.shape[0], name="sample_weight")
-            most = float(scale(self.max_weight, "max_weight"))
-            seed = self.random_state
+            read = private_estimator.read_targets
+            weights = read(sample_weight, rows.shape[0], name="sample_weight")
+            most, seed = float(scale(self.max_weight, "max_weight")), self.random_state
             rng = None if seed is None else np.random.default_rng([seed, 1])
             coins = (as_rng(rng).words(len(weights)) >> np.uint64(11)) * 2.0**-53
             with np.errstate(over="ignore"):
@@ -137,7 +130,7 @@ class LinearClassifier(ClassifierMixin, PrivateEstimator, ABC):  # type: ignore[
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return scores: of the second class, shape (rows,), or of all, shape (rows, classes)."""
         check_is_fitted(self)
-        blocks = dense_blocks(read_rows(self, X, fitting=False))
+        blocks = dense_blocks(private_estimator.read_rows(self, X, fitting=False))
         mapped = (rows if self.map_ is None else self.map_.apply(rows) for rows in blocks)
         scores = np.concatenate([self._scores(rows) for rows in mapped])
         return scores[:, 0] if len(self.classes_) == 2 else scores
@@ -156,7 +149,7 @@ class LinearClassifier(ClassifierMixin, PrivateEstimator, ABC):  # type: ignore[
         """Return the public labels, at least two and different."""
         return public_classes(self.classes)
 
-    def adopt(self, released: Any, guarantee: Guarantee[Relation]) -> Self:
+    def adopt(self, released: Any, guarantee: accountant.Guarantee[Relation]) -> Self:
         """Keep the weights, and the steps that were made if the learner makes steps."""
         self.guarantee_ = guarantee
         self.classes_ = np.asarray(self._classes())
@@ -172,7 +165,7 @@ class LinearClassifier(ClassifierMixin, PrivateEstimator, ABC):  # type: ignore[
 
     def score_map(self) -> mechanisms.FeatureMap | None:
         """Return the map of the rows that released weights are multiplied with; None if none."""
-        return self.map
+        return None if self._maps_back and isinstance(self.map, LinearMap) else self.map
 
     def _extended(self, rows: Matrix) -> Matrix:
         """Append the constant feature to every row that is not blank."""
@@ -204,10 +197,7 @@ def public_classes(labels: Sequence[object] | None) -> list[object]:
 
 
 def class_numbers(labels: NDArray[Any], classes: Sequence[object]) -> NDArray[np.int64]:
-    """Return the position of every label among the classes, -1 for a label that is none of them.
-
-    Laws: of one label, whatever the others are; no label raises an error.
-    """
+    """Return the position of each label among the classes, by itself; -1 for any other label."""
     if labels.dtype == np.object_:
         positions = {label: number for number, label in enumerate(classes)}
         return np.array([_position(label, positions) for label in labels], dtype=np.int64)
@@ -268,33 +258,20 @@ class PerceptronClassifier(LinearClassifier):
     steps: int = 60
     average: bool = True
     stop: mechanisms.Stop | None = None
-    batch: WithoutReplacement | None = None
+    batch: accountant.WithoutReplacement | None = None
 
     def _at(self, sigma: Number) -> mechanisms.Mechanism[Relation]:
-        classes = len(self._classes())
-        relation = self.neighbours
-        shared: dict[str, Any] = {
-            "margin": self.margin,
-            "margin_norm": self.margin_norm,
-            "rate": self.rate,
-            "steps": self.steps,
-            "sigma": sigma,
-            "norm": self.norm,
-            "relation": relation,
-            "average": self.average,
-            "stop": self.stop,
-            "batch": self.batch,
-        }
-        two = classes == 2
-        base = (
-            mechanisms.BatchPerceptron(**shared)
-            if two
-            else mechanisms.KeslerPerceptron(classes=classes, **shared)
+        own = ("margin", "margin_norm", "rate", "steps", "norm", "average", "stop", "batch")
+        given: dict[str, Any] = {name: getattr(self, name) for name in own}
+        given |= {"sigma": sigma, "relation": self.neighbours}
+        number = len(self._classes())
+        base: mechanisms.Mechanism[Relation] = (
+            mechanisms.BatchPerceptron(**given)
+            if number == 2
+            else mechanisms.KeslerPerceptron(classes=number, **given)
         )
         self._check_intercept()
-        if self.map is None:
-            return base
-        return mechanisms.Featured(base=base, map=self.map)
+        return base if self.map is None else mechanisms.Featured(base=base, map=self.map)
 
 
 # Share of the budget's epsilon at which the loss has its floor: the output noise has to fit above.
@@ -342,7 +319,7 @@ class LogisticRegression(LinearClassifier):
     steps: int = 16
     radius: Number = 16
 
-    def adopt(self, released: Any, guarantee: Guarantee[Relation]) -> Self:
+    def adopt(self, released: Any, guarantee: accountant.Guarantee[Relation]) -> Self:
         """Keep the weights, and how predictions scale their rows."""
         self.scaled_ = self.norm is None
         self.constant_ = float(self.intercept_scaling) if self.learns_offset else 0.0
@@ -373,14 +350,13 @@ class LogisticRegression(LinearClassifier):
 
     def _priced(self, sigma: Number) -> mechanisms.Mechanism[Relation]:
         """Leave the regulariser free where records are replaced: no price there depends on it."""
-        if not isinstance(self.neighbours, ReplaceOne | ReplaceLabel):
+        if not isinstance(self.neighbours, accountant.ReplaceOne | accountant.ReplaceLabel):
             return self._at(sigma)
         free: Self = clone(self).set_params(sigma=sigma, epsilon=None, regulariser=None)
         return free.learner()
 
     def _at(self, sigma: Number) -> mechanisms.Mechanism[Relation]:
-        classes = len(self._classes())
-        relation = self.neighbours
+        classes, relation = len(self._classes()), self.neighbours
         self._check_intercept()
         shared: dict[str, Any] = {"sigma": sigma, "norm": self.norm, "relation": relation}
         descent = mechanisms.SoftmaxDescent(  # refuses bad steps for two classes, too
@@ -392,8 +368,8 @@ class LogisticRegression(LinearClassifier):
         )
         base: mechanisms.LogisticObjective[Relation] | mechanisms.SoftmaxDescent[Relation] = descent
         if classes == 2:
-            regulariser = self.regulariser
-            least = self._least(sigma, relation) if regulariser is None else regulariser
+            stated = self.regulariser
+            least = self._least(sigma, relation) if stated is None else stated
             base = mechanisms.LogisticObjective(regulariser=least, **shared)
         return base if self.map is None else mechanisms.Featured(base=base, map=self.map)
 
@@ -401,14 +377,12 @@ class LogisticRegression(LinearClassifier):
         """Return the least regulariser at which epsilon is that of the gradient alone."""
         norm = Fraction(1) if self.norm is None else Fraction(self.norm)
         free = free_regulariser(Fraction(sigma), norm) if sigma else Fraction(1)
-        if self.epsilon is None or isinstance(relation, ReplaceOne | ReplaceLabel):
+        replaced = isinstance(relation, accountant.ReplaceOne | accountant.ReplaceLabel)
+        if self.epsilon is None or replaced:
             return free
         curved = 1 / (2 * Fraction(sigma) ** 2) if sigma else Fraction(1)
-        floored = 1 / (curved + _FLOOR * check.positive(epsilon=self.epsilon) / norm**2)
-        return min(free, floored)
-
-
-_SOLVERS: Final = ("descent", "phased")
+        floor = _FLOOR * accountant.arguments.positive(epsilon=self.epsilon)
+        return min(free, 1 / (curved + floor / norm**2))
 
 
 @final
@@ -453,44 +427,35 @@ class MarginClassifier(LinearClassifier):
     records: int | None = None
     radius: Number = 1
 
-    def score_map(self) -> mechanisms.FeatureMap | None:
-        """Return the map, unless it is linear: weights are for rows before mapping then."""
-        return None if isinstance(self.map, LinearMap) else self.map
+    _maps_back = True
 
     def _at(self, sigma: Number) -> mechanisms.Mechanism[Relation]:
         relation = self.neighbours
         norm = self._norm_bound()
-        noise = check.positive(sigma=sigma)
+        noise = accountant.arguments.positive(sigma=sigma)
         self._check_intercept()
         if len(self._classes()) != 2:
             why = "PerceptronClassifier and LogisticRegression learn more in one chain"
             raise ParameterError("classes", self.classes, "two labels", why)
         moved = L2Contribution(norm, relation).as_l2().value
-        shared: dict[str, Any] = {
-            "margin": self.margin,
-            "norm": norm,
-            "map": self.map,
-            "relation": relation,
-            "records": self.records,
-            "radius": self.radius,
-        }
+        own = ("margin", "map", "records", "radius")
+        shared: dict[str, Any] = {name: getattr(self, name) for name in own}
+        shared |= {"norm": norm, "relation": relation}
         base: mechanisms.MarginDescent[Relation] | mechanisms.PhasedHinge[Relation]
         if self.solver == "descent":
-            steps = check.count(steps=self.steps)
+            steps = accountant.arguments.count(steps=self.steps)
             mu = sqrt_up(moved**2 * steps / noise**2)
             base = mechanisms.MarginDescent(steps=steps, mu=mu, **shared)
         elif self.solver == "phased":
             base = mechanisms.PhasedHinge(mu=moved / noise, **shared)
         else:
-            raise ParameterError(
-                "solver", self.solver, " or ".join(repr(name) for name in _SOLVERS)
-            )
+            raise ParameterError("solver", self.solver, "'descent' or 'phased'")
         return base
 
     def _norm_bound(self) -> Fraction:
         """Return the norm that mapped rows are clipped to."""
         if self.norm is not None:
-            return check.positive(norm=self.norm)
+            return accountant.arguments.positive(norm=self.norm)
         stated = self.map.output_norm if isinstance(self.map, mechanisms.FeatureMap) else None
         return Fraction(1) if stated is None else stated
 
@@ -547,6 +512,7 @@ class CoverClassifier(LinearClassifier):
     max_weight: Number = field(init=False, default=1)
     cover: Cover | mechanisms.CoverUnion | None = None
     prior: Sequence[Number] | None = None
+    _maps_back = True
 
     def learner(self) -> mechanisms.Mechanism[Relation]:
         """Return the mechanism that ``fit`` releases from, for two classes."""
@@ -578,7 +544,3 @@ class CoverClassifier(LinearClassifier):
         """Keep the weights, and the number of the candidate."""
         self.index_ = int(released.index)
         return super().adopt(released, guarantee)
-
-    def score_map(self) -> mechanisms.FeatureMap | None:
-        """Return the map, unless it is linear: weights are for rows before mapping then."""
-        return None if isinstance(self.map, LinearMap) else self.map

@@ -1,7 +1,5 @@
 """Pipelines of scikit-learn with several private steps, at one price."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from sklearn.base import clone

@@ -1,7 +1,7 @@
-"""The common part of private estimators, and what is known of the data of a fit."""
+"""What all estimators share: reading rows, the budget, the ledger, and one paid fit."""
 
-from __future__ import annotations
-
+import contextlib
+import functools
 import inspect
 import re
 import warnings
@@ -14,21 +14,164 @@ from functools import partial
 from typing import Any, Final, Self, TypeAlias, TypeVar, final
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
+from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d, validate_data
 
 from dpproof.accountant import GDP, AddRemove, Guarantee, PrivacyFilter, Relation, calibrate
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError, PrivacyError
+from dpproof.accountant.form import DataError, withholding
 from dpproof.accountant.guarantees.rounding import sqrt_up
 from dpproof.accountant.progress import at_work
-from dpproof.learn.reading import in_blocks
 from dpproof.ledger.ledger import Ledger
 from dpproof.ledger.places import hidden
-from dpproof.mechanisms import Blocks, Mechanism
+from dpproof.mechanisms import Mechanism
+from dpproof.mechanisms.blocks import Blocks
+from dpproof.mechanisms.learning.records import Matrix, csr_rows, is_sparse
 from dpproof.proofs.certificate import Certificate
+
+_REAL: Final = "fiub"  # Kinds of dtypes that are real numbers.
+
+
+def read_rows(
+    estimator: BaseEstimator, X: ArrayLike, *, fitting: bool, finite: bool = True
+) -> Matrix:
+    """Return the rows as float64, in C order; sparse if they are, and the estimator takes them."""
+    # A fit reads any record, as an error would tell of it: a cell that is no number becomes nan.
+    takes_sparse = estimator.__sklearn_tags__().input_tags.sparse
+    rows: Matrix = sparse_matrix(X) if takes_sparse and is_sparse(X) else matrix(X)
+    reset = fitting and not hasattr(estimator, "batches_")
+    validate_data(
+        estimator, X if hasattr(X, "columns") else rows, reset=reset, skip_check_array=True
+    )
+    blank = {"ensure_all_finite": False, "ensure_min_samples": 0} if fitting or not finite else {}
+    return check_array(rows, estimator=estimator, input_name="X", accept_sparse="csr", **blank)
+
+
+def in_blocks(estimator: BaseEstimator, X: Any, *columns: Any) -> Blocks:
+    """Return rows in blocks, with their labels and weights, each block to be read by itself."""
+    frame = len(getattr(X, "columns", ())) > 0
+    array = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in _REAL and X.shape[1] > 0
+    if frame or array or hasattr(X, "__dask_graph__"):
+        validate_data(estimator, X, reset=True, skip_check_array=True)
+        rows = X
+    else:
+        rows = read_rows(estimator, X, fitting=True)
+    pairs = zip(("y", "sample_weight"), columns, strict=False)
+    named = [(name, one) for name, one in pairs if one is not None or name == "y"]
+    if not hasattr(X, "__dask_graph__"):
+        named = [(name, read_labels(one, rows.shape[0], name)) for name, one in named]
+    return Blocks.of(rows, *(one for _, one in named))
+
+
+def sparse_matrix(X: Any) -> Matrix:
+    """Return a sparse matrix as a CSR array of float64."""
+    if X.dtype.kind not in _REAL:
+        hint = "Complex data not supported" if X.dtype.kind == "c" else ""
+        raise DataError("X", X, "of a dtype of real numbers", hint)
+    return csr_rows(X)
+
+
+def matrix(X: ArrayLike) -> NDArray[np.float64]:
+    """Return a matrix as float64, in C order; a cell that is no number becomes nan."""
+    if hasattr(X, "toarray"):
+        raise DataError("X", X, "a dense matrix", "X.toarray() makes one of a sparse matrix")
+    values = _floats(X, "X")
+    if values.ndim != 2:
+        hint = "Reshape your data: X.reshape(1, -1) is one record, X.reshape(-1, 1) one feature"
+        raise DataError("X", values, "a matrix, one row a record", hint)
+    return values
+
+
+def read_labels(y: ArrayLike, rows: int, name: str = "y") -> NDArray[Any]:
+    """Return labels or targets, shape (rows,), read one by one: text would change numbers."""
+    if y is None:
+        raise ValueError("fit requires y to be passed, but the target y is None")
+    values = _array(y, name, None if hasattr(y, "dtype") else np.object_)
+    if values.dtype.kind == "c":
+        raise DataError(name, values, "labels or targets", "Complex data not supported")
+    labels = column_or_1d(values, warn=True)
+    if labels.shape != (rows,):
+        raise ValueError(f"{name} has shape {labels.shape}, expected one value for {rows} rows")
+    return np.asarray(labels)
+
+
+def read_targets(y: ArrayLike, rows: int, name: str = "y") -> NDArray[np.float64]:
+    """Return the targets as float64, shape (rows,); one that is no number becomes nan."""
+    return _floats(read_labels(y, rows, name), name)
+
+
+def _floats(cells: ArrayLike, name: str) -> NDArray[np.float64]:
+    """Return cells as float64: of an array of objects, and of a list, each cell by itself."""
+    array = _array(cells, name)
+    if array.dtype.kind not in _REAL and not hasattr(cells, "dtype"):
+        array = _array(cells, name, np.object_)
+    if array.dtype.kind == "O":
+        numbers = [_number(cell) for cell in array.flat]
+        return np.array(numbers, dtype=np.float64).reshape(array.shape)
+    if array.dtype.kind not in _REAL:
+        hint = "Complex data not supported" if array.dtype.kind == "c" else ""
+        raise DataError(name, array, "of a dtype of real numbers", hint)
+    with np.errstate(over="ignore"):
+        return np.ascontiguousarray(array, dtype=np.float64)
+
+
+def _array(cells: ArrayLike, name: str, dtype: type[Any] | None = None) -> NDArray[Any]:
+    """Return cells as an array, ragged ones and mixed ones as one of objects."""
+    for kind in (dtype, np.object_):
+        with contextlib.suppress(ValueError, TypeError, OverflowError):
+            return np.asarray(cells, dtype=kind)
+    raise DataError(name, cells, "an array, or a list of rows")
+
+
+def _number(cell: Any) -> float:
+    """Return a cell as a float: infinite beyond floats, nan if it is no number."""
+    try:
+        return float(cell)
+    except OverflowError:
+        return np.inf
+    except Exception:  # noqa: BLE001  # a record must not decide whether a fit raises
+        return np.nan
+
+
+def scored(score: Callable[..., float]) -> Callable[..., float]:
+    """Let no error of scikit-learn's ``score`` quote a row or a target."""
+
+    @functools.wraps(score)
+    def guarded(
+        model: BaseEstimator, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> float:
+        check_is_fitted(model)
+        shape = withholding(np.shape)(X)
+        if len(shape) == 2 and shape[1] != model.n_features_in_:
+            raise ValueError(  # in scikit-learn's words, which its own checks ask for
+                f"X has {shape[1]} features, but {type(model).__name__} is expecting "
+                f"{model.n_features_in_} features as input"
+            )
+        return withholding(score)(model, X, y, sample_weight)
+
+    return guarded
+
+
+def clipped_to_norm(rows: NDArray[np.float64], norm: float) -> NDArray[np.float64]:
+    """Shorten every row that is longer than ``norm``; one that is not finite becomes nan."""
+    # Sums along rows are made in one order only if the rows are contiguous, whatever they were.
+    rows = np.ascontiguousarray(rows, dtype=np.float64)
+    finite = np.asarray(np.isfinite(rows).all(axis=1))
+    kept = np.where(finite[:, np.newaxis], rows, 0.0)
+    largest = np.abs(kept).max(axis=1, initial=0.0)
+    unit = np.where(largest > 0, largest, 1.0)
+    directions = kept / unit[:, np.newaxis]
+    lengths = np.linalg.norm(directions, axis=1)
+    with np.errstate(over="ignore"):
+        longer = np.asarray(lengths * unit > norm)
+    shortened = directions * (norm / np.maximum(lengths, 1.0))[:, np.newaxis]
+    clipped = np.where(longer[:, np.newaxis], shortened, kept)
+    return np.where(finite[:, np.newaxis], clipped, np.nan)
+
 
 _SAID: Final = "fitted on data declared public"
 # What is set is emptied at the end of the block: a task started inside keeps a copy of the context.
@@ -125,11 +268,8 @@ class RefitRefused(PrivacyError, RuntimeError):
 
 
 def refuse_search() -> None:
-    """Refuse to go on if a part of scikit-learn calls that fits an estimator several times.
-
-    Searches fit clones on the same records, and look at scores without noise; ensembles fit many.
-    All of these are releases. Within ``public_data()`` all of it goes.
-    """
+    """Refuse to go on if a part of scikit-learn calls that fits an estimator several times."""
+    # Searches fit clones on the same records, and ensembles many: all of these are releases.
     if data_are_public():
         return
     warn_of_transformers()
@@ -162,17 +302,11 @@ LedgerPlace: TypeAlias = Ledger | str
 def paid(
     ledger: LedgerPlace | None, key: str | None, guarantee: Guarantee[Any], label: str
 ) -> Iterator[None]:
-    """Reserve a guarantee for the block and commit it at its end; do nothing without a ledger.
-
-    Nothing of the fit may be kept before the block has ended.
-    """
+    """Reserve a guarantee, if there is a ledger, and commit it at the end: keep nothing before."""
     if (ledger is None) != (key is None):
-        raise ParameterError(
-            "ledger and ledger_key",
-            "one of them",
-            "given together, or neither",
-            "the key names this fit in the ledger, which pays for it once",
-        )
+        allowed = "given together, or neither"
+        hint = "the key names this fit in the ledger, which pays for it once"
+        raise ParameterError("ledger and ledger_key", "one of them", allowed, hint)
     working = at_work(lambda: f"{label} is fitted")
     if ledger is None or key is None:
         with working:
@@ -284,12 +418,8 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # untyped lib
         if (self.sigma is None) == (self.epsilon is None):
             both = "neither" if self.sigma is None else "both"
             name = type(self).__name__
-            raise ParameterError(
-                "a budget or the noise",
-                both,
-                "given, and not both",
-                f"write {name}(epsilon=1, delta=1e-5, ...) or {name}(sigma=4, ...)",
-            )
+            hint = f"write {name}(epsilon=1, delta=1e-5, ...) or {name}(sigma=4, ...)"
+            raise ParameterError("a budget or the noise", both, "given, and not both", hint)
         if self.sigma is not None:
             return self._at(self.sigma)
         self._at(1)  # refuses every other bad argument by its name
@@ -385,10 +515,8 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]  # untyped lib
             )
 
     def _added(self, read: Callable[[], object], budget: PrivacyFilter[Any] | None) -> Self:
-        """Spend one release of sums from a filter, and keep the total of all since the last fit.
-
-        Soundness: all of them are paid from one filter, as ``guarantee_`` is that filter's.
-        """
+        """Spend one release of sums from a filter, and keep the total of all since the last fit."""
+        # Soundness: all of them are paid from one filter, as ``guarantee_`` is that filter's.
         refuse_search()
         same = budget is getattr(self, "_filter", None)
         if not isinstance(budget, PrivacyFilter):

@@ -1,7 +1,5 @@
 """Robust accuracy as a bracket: what is certified, and what an attack leaves."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import numpy as np
@@ -21,7 +19,7 @@ from dpproof.learn.certified_radius import (
     slack,
 )
 from dpproof.mechanisms import FourierFeatures, ScatteringFeatures
-from dpproof.mechanisms.learning.grid import Integers, Vectors
+from dpproof.mechanisms.learning.records import Integers, Vectors
 
 # Heuristic: all steps together may cross the ball of the attack this many times.
 _CROSSINGS: Final = 2.5

@@ -1,6 +1,4 @@
-"""Private transformers with scikit-learn's interface."""
-
-from __future__ import annotations
+"""Private transformers, clusters and linear regression with scikit-learn's interface."""
 
 import math
 from collections.abc import Sequence
@@ -10,7 +8,7 @@ from typing import Any, Final, Self, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClusterMixin, TransformerMixin
+from sklearn.base import ClusterMixin, RegressorMixin, TransformerMixin
 from sklearn.feature_selection import SelectorMixin
 from sklearn.metrics import pairwise_distances
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -21,12 +19,11 @@ from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.form import withholding
 from dpproof.accountant.guarantees.rounding import sqrt_up
+from dpproof.learn import private_estimator
 from dpproof.learn.linear_classifier import class_numbers, public_classes
-from dpproof.learn.private_estimator import PrivateEstimator, UnlabelledEstimator
-from dpproof.learn.reading import clipped_to_norm, in_blocks, matrix, read_labels, read_rows
+from dpproof.mechanisms import SecondMoments
 from dpproof.mechanisms.blocks import MOST_RECORDS
-from dpproof.mechanisms.learning.grid import RECORD_BITS, grid_rows
-from dpproof.mechanisms.learning.records import dense_blocks
+from dpproof.mechanisms.learning.records import RECORD_BITS, dense_blocks, grid_rows
 from dpproof.mechanisms.parameters import scale
 
 # The squared length, in units of norm^2, of the constant feature by which the mean is known; a
@@ -36,7 +33,7 @@ _CONSTANT: Final = Fraction(1, 4)
 
 @final
 @dataclass(kw_only=True, eq=False, repr=False)
-class PCA(TransformerMixin, UnlabelledEstimator):  # type: ignore[misc]  # untyped library
+class PCA(TransformerMixin, private_estimator.UnlabelledEstimator):  # type: ignore[misc]  # untyped library
     """Find principal components under differential privacy, from noisy second moments.
 
     The eigenvectors of one release of ``SecondMoments`` (Dwork, Talwar, Thakurta & Zhang, STOC
@@ -107,7 +104,7 @@ class PCA(TransformerMixin, UnlabelledEstimator):  # type: ignore[misc]  # untyp
         Laws: those of one row depend on it alone, bit for bit; not finite if the row is not.
         """
         check_is_fitted(self)
-        rows = read_rows(self, X, fitting=False, finite=False)
+        rows = private_estimator.read_rows(self, X, fitting=False, finite=False)
         with np.errstate(over="ignore", invalid="ignore"):
             moved = rows - self.mean_
             return np.stack([(moved * axis).sum(axis=1) for axis in self.components_], axis=1)
@@ -115,7 +112,7 @@ class PCA(TransformerMixin, UnlabelledEstimator):  # type: ignore[misc]  # untyp
     def inverse_transform(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the rows with these coordinates, shape (rows, features)."""
         check_is_fitted(self)
-        return np.asarray(matrix(X) @ self.components_ + self.mean_)
+        return np.asarray(private_estimator.matrix(X) @ self.components_ + self.mean_)
 
     def _at(self, sigma: Number) -> mechanisms.SecondMoments[Relation]:
         norm = check.positive(norm=self.norm)
@@ -123,19 +120,16 @@ class PCA(TransformerMixin, UnlabelledEstimator):  # type: ignore[misc]  # untyp
         center: object = self.center
         if not isinstance(center, bool):
             raise ParameterError("center", center, "True or False")
-        lengths = 1 + (_CONSTANT if center else 0)
-        relation = self.neighbours
-        return mechanisms.SecondMoments(
-            sigma=sigma, norm=sqrt_up(lengths * norm**2), relation=relation
-        )
+        longest = sqrt_up((1 + (_CONSTANT if center else 0)) * norm**2)
+        return mechanisms.SecondMoments(sigma=sigma, norm=longest, relation=self.neighbours)
 
     def _rows(self, X: Any, *_: Any) -> NDArray[np.float64]:
         """Return the clipped rows, with the constant feature."""
-        rows = read_rows(self, X, fitting=True)
+        rows = private_estimator.read_rows(self, X, fitting=True)
         if rows.shape[1] < self.n_components:
             allowed = f"at most the number of features, {rows.shape[1]}"
             raise ParameterError("n_components", self.n_components, allowed)
-        clipped = clipped_to_norm(rows, float(self.norm))
+        clipped = private_estimator.clipped_to_norm(rows, float(self.norm))
         if not self.center:
             return clipped
         constant = np.full((len(rows), 1), float(self.norm) * math.sqrt(_CONSTANT))
@@ -148,7 +142,7 @@ _CANDIDATES: Final = 50
 
 @final
 @dataclass(kw_only=True, eq=False, repr=False)
-class KMeans(TransformerMixin, ClusterMixin, UnlabelledEstimator):  # type: ignore[misc]  # untyped
+class KMeans(TransformerMixin, ClusterMixin, private_estimator.UnlabelledEstimator):  # type: ignore[misc]  # untyped
     """Find clusters under differential privacy, by Lloyd's iteration on noisy means.
 
     Steps of ``NoisyLloyd`` from public centres. Neither the labels of the rows that were fitted nor
@@ -179,7 +173,7 @@ class KMeans(TransformerMixin, ClusterMixin, UnlabelledEstimator):  # type: igno
 
     def fit(self, X: ArrayLike, y: object = None) -> Self:  # noqa: ARG002
         """Release centres of the rows; arguments and refusals are those of ``PCA.fit``."""
-        in_blocks(self, X)  # the first centres are as wide as the rows
+        private_estimator.in_blocks(self, X)  # the first centres are as wide as the rows
         return self._fitted(X)
 
     def _before(self, blocks: mechanisms.Blocks) -> None:
@@ -190,7 +184,7 @@ class KMeans(TransformerMixin, ClusterMixin, UnlabelledEstimator):  # type: igno
 
     def _rows(self, X: Any, *_: Any) -> NDArray[np.float64]:
         """Return the rows as floats."""
-        return np.asarray(read_rows(self, X, fitting=True))
+        return np.asarray(private_estimator.read_rows(self, X, fitting=True))
 
     def adopt(self, released: Any, guarantee: Guarantee[Relation]) -> Self:
         """Keep the released centres."""
@@ -201,13 +195,13 @@ class KMeans(TransformerMixin, ClusterMixin, UnlabelledEstimator):  # type: igno
 
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
         """Return the nearest centre of every row, shape (rows,)."""
-        read_rows(self, X, fitting=False)  # refuses what has no nearest centre
+        private_estimator.read_rows(self, X, fitting=False)  # refuses what has no nearest centre
         return np.asarray(self.transform(X).argmin(axis=1))
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return distances to the centres, shape (rows, n_clusters); as of ``PCA.transform``."""
         check_is_fitted(self)
-        rows = read_rows(self, X, fitting=False, finite=False)
+        rows = private_estimator.read_rows(self, X, fitting=False, finite=False)
         with np.errstate(over="ignore", invalid="ignore"):
             squares = [np.square(rows - one).sum(axis=1) for one in self.cluster_centers_]
         return np.asarray(np.sqrt(np.stack(squares, axis=1)))
@@ -252,7 +246,7 @@ _COUNT: Final = 4
 
 @final
 @dataclass(kw_only=True, eq=False, repr=False)
-class PrivateScaler(TransformerMixin, UnlabelledEstimator):  # type: ignore[misc]  # untyped library
+class PrivateScaler(TransformerMixin, private_estimator.UnlabelledEstimator):  # type: ignore[misc]  # untyped library
     """Subtract the mean of every column, and divide by its standard deviation, both with noise.
 
     One release of ``ClassMeans``: the number of rows and the sum of the rows, and with
@@ -297,7 +291,7 @@ class PrivateScaler(TransformerMixin, UnlabelledEstimator):  # type: ignore[misc
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the rows scaled: nan for one that is not finite, zeros for a blank one."""
         check_is_fitted(self)
-        rows = matrix(X)
+        rows = private_estimator.matrix(X)
         named = X if hasattr(X, "columns") else rows
         validate_data(self, named, reset=False, skip_check_array=True)
         unit = 1.0 if self.norm is None else float(self.norm)
@@ -318,7 +312,7 @@ class PrivateScaler(TransformerMixin, UnlabelledEstimator):  # type: ignore[misc
 
     def _rows(self, X: Any, *_: Any) -> mechanisms.Records:
         """Return the rows, with their squares if asked for, all of one class."""
-        rows = read_rows(self, X, fitting=True)
+        rows = private_estimator.read_rows(self, X, fitting=True)
         bounded = self._bounded(rows)
         bounded[~rows.any(axis=1)] = 0.0
         parts = [bounded, bounded**2] if self.with_std else [bounded]
@@ -347,7 +341,7 @@ _SHARE: Final = 2**10
 
 @final
 @dataclass(kw_only=True, eq=False, repr=False)
-class SelectKBest(SelectorMixin, PrivateEstimator):  # type: ignore[misc]  # untyped library
+class SelectKBest(SelectorMixin, private_estimator.PrivateEstimator):  # type: ignore[misc]  # untyped library
     """Keep the k columns that tell the classes apart best, chosen with noise.
 
     The score of a column is n times the largest covariance of it with membership in a class. The
@@ -401,7 +395,8 @@ class SelectKBest(SelectorMixin, PrivateEstimator):  # type: ignore[misc]  # unt
     def transform(self, X: ArrayLike) -> Any:
         """Return the columns that were picked, in the order of the rows; sparse if X is."""
         check_is_fitted(self)
-        return read_rows(self, X, fitting=False, finite=False)[:, self.get_support()]
+        rows = private_estimator.read_rows(self, X, fitting=False, finite=False)
+        return rows[:, self.get_support()]
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self, "columns_")
@@ -417,20 +412,20 @@ class SelectKBest(SelectorMixin, PrivateEstimator):  # type: ignore[misc]  # unt
             sensitivity=L2(sqrt_up(Fraction(moved)), relation),
             query=lambda data: np.bincount(_known(data), minlength=number),
         )
-        pick = mechanisms.ExponentialMechanism(
-            epsilon=2 * moved / noise, sensitivity=LInf(moved, relation)
-        )
+        bound = LInf(moved, relation)
+        pick = mechanisms.ExponentialMechanism(epsilon=2 * moved / noise, sensitivity=bound)
         then = _Covariances(mechanisms.TopK(pick, k=k), float(self.bound))
         return mechanisms.Chained(first=counts, then=then)
 
     def _rows(self, X: Any, y: Any = None, *_: Any) -> mechanisms.Records:
         """Return the rows with their class numbers, in units of the bound, -1 if unknown."""
-        rows = read_rows(self, X, fitting=True)
+        rows = private_estimator.read_rows(self, X, fitting=True)
         if rows.shape[1] < self.k:
             raise ParameterError("k", self.k, f"at most the number of columns, {rows.shape[1]}")
         if rows.shape[0] > MOST_RECORDS:
             raise ParameterError("X", rows.shape, f"at most {MOST_RECORDS} rows")
-        numbers = class_numbers(read_labels(y, rows.shape[0]), public_classes(self.classes))
+        labels = private_estimator.read_labels(y, rows.shape[0])
+        numbers = class_numbers(labels, public_classes(self.classes))
         with np.errstate(invalid="ignore"):  # nan where a cell is not finite, in sparse rows, too
             finite = np.asarray((rows * 0).sum(axis=1)) == 0
         blank = np.asarray((rows != 0).sum(axis=1)) == 0
@@ -475,3 +470,144 @@ class _Covariances(mechanisms.FollowUp[Relation]):
         moved = sums * _SHARE - shares[:, :, np.newaxis] * sums.sum(axis=0)
         scores = np.abs(moved).max(axis=1) / (_SHARE * _CELL)
         return self.picks.draw(list(scores), 1, rng)[:, 0]
+
+
+# The squared lengths, in units of norm^2, that the constant feature and the target get in a row.
+# Sums of products with the target are as noisy as those of features at 1/2; both choices change
+# accuracy alone.
+_INTERCEPT: Final = Fraction(1, 4)
+_TARGET: Final = Fraction(1, 2)
+
+
+@final
+@dataclass(kw_only=True, eq=False, repr=False)
+class LinearRegression(RegressorMixin, private_estimator.PrivateEstimator):  # type: ignore[misc]  # untyped library
+    """Learn a linear regression under differential privacy, from noisy second moments.
+
+    One release of ``SecondMoments`` of the rows (x, constant, y) holds X'X and X'y; the weights
+    solve the normal equations with just as much ridge as keeps them stable: the smallest eigenvalue
+    of the released X'X and the size of its noise decide, as in AdaSSP (Wang, arXiv:1803.02596).
+    There a third of the budget goes to the smallest eigenvalue; here it follows from what is
+    released anyway.
+
+    Args:
+        sigma: instead of a budget, the noise's standard deviation on a sum of squares of a feature,
+            in squared data units.
+        norm: rows are clipped to this Euclidean norm, a public bound in data units.
+        bound: targets are clipped to [-bound, bound], a public bound in their units.
+        regulariser: weight of the squared length of the weights, in squared data units; None finds
+            it from the release.
+        fit_intercept: whether to learn an offset, as the weight of a constant feature.
+        max_weight: weights of rows are clipped to [0, max_weight], a public bound. A row of that
+            weight counts as a row without weights does.
+    Attributes:
+        coef_: weights, shape (features,).
+        intercept_: the offset.
+        regulariser_: the ridge that was added.
+    Example:
+        >>> from sklearn.datasets import load_diabetes
+        >>> model = LinearRegression(epsilon=1, delta=1e-5, norm=0.3, bound=350)
+        >>> model.guarantee().epsilon(delta=1e-5).upper <= 1
+        True
+        >>> model.fit(*load_diabetes(return_X_y=True)).coef_.shape
+        (10,)
+    """
+
+    score = private_estimator.scored(RegressorMixin.score)
+
+    norm: Number = 1
+    bound: Number = 1
+    regulariser: Number | None = None
+    fit_intercept: bool = True
+    max_weight: Number = 1
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Release second moments of the rows and their targets, and solve for the weights.
+
+        Weights are private, of the squared errors; None is ``max_weight`` for all. A row with a
+        target or weight that is nan contributes nothing. All else is as for
+        ``PerceptronClassifier.fit``.
+        """
+        return self._fitted(X, y, sample_weight)
+
+    def partial_fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        budget: PrivacyFilter[Any] | None = None,
+    ) -> Self:
+        """Release moments of one batch, paid from a filter, and add them to those before.
+
+        ``guarantee_`` is then the filter's: it holds however many batches follow, whatever they
+        are chosen by, and also if they share records. The budget of the arguments is one batch's.
+
+        Args:
+            X: as for ``fit``.
+            y: as for ``fit``.
+            sample_weight: as for ``fit``.
+            budget: a filter that is shared by all batches, such as ``GDPFilter(mu=1)``.
+        Raises:
+            ParameterError: as for ``fit``; no filter, or another filter or other arguments than
+                before; a ledger.
+            BudgetExceeded: the filter has less left; nothing is released.
+        """
+        return self._added(lambda: self._rows(X, y, sample_weight), budget)
+
+    def adopt(self, released: Any, guarantee: Guarantee[Relation]) -> Self:
+        """Solve the normal equations of the released moments."""
+        self.guarantee_ = guarantee
+        moments, weight = np.asarray(released), self._target_weight()
+        gram, mixed = moments[:-1, :-1], moments[:-1, -1] / weight
+        width = len(gram)
+        if self.regulariser is None:
+            sigma = float(self._at(1).sensitivity.value / guarantee.mu)  # type: ignore[attr-defined]
+            # The spectral norm of the noise, of variance sigma^2 / 2 above the diagonal.
+            noise = sigma * math.sqrt(2 * width)
+            self.regulariser_ = max(0.0, 2 * noise - float(np.linalg.eigvalsh(gram)[0]))
+        else:
+            self.regulariser_ = float(self.regulariser)
+        weights = np.linalg.lstsq(gram + self.regulariser_ * np.eye(width), mixed, rcond=None)[0]
+        constant = float(self.norm) * math.sqrt(_INTERCEPT)
+        self.coef_ = weights[:-1] if self.fit_intercept else weights
+        self.intercept_ = float(weights[-1]) * constant if self.fit_intercept else 0.0
+        self.n_features_in_ = len(self.coef_)
+        return self
+
+    def predict(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the predicted targets, shape (rows,)."""
+        check_is_fitted(self)
+        rows = private_estimator.read_rows(self, X, fitting=False)
+        return np.asarray(rows @ self.coef_ + self.intercept_)
+
+    def _at(self, sigma: Number) -> SecondMoments[Relation]:
+        norm = scale(self.norm, "norm")
+        scale(self.bound, "bound")
+        scale(self.max_weight, "max_weight")
+        if self.regulariser is not None:
+            check.non_negative(regulariser=self.regulariser)
+        lengths = 1 + _TARGET + (_INTERCEPT if self.fit_intercept else 0)
+        relation = self.neighbours
+        return SecondMoments(sigma=sigma, norm=sqrt_up(lengths * norm**2), relation=relation)
+
+    def _target_weight(self) -> float:
+        """Return what a target is multiplied with to have its length in a row."""
+        return math.sqrt(_TARGET) * float(self.norm) / float(self.bound)
+
+    def _rows(self, X: Any, y: Any = None, sample_weight: Any = None) -> NDArray[np.float64]:
+        """Return the rows with a constant feature and their targets, each clipped by itself."""
+        # A weight w multiplies a row by sqrt(w / max_weight), at most 1, its squares by w / max.
+        rows = private_estimator.read_rows(self, X, fitting=True)
+        targets = private_estimator.read_targets(y, len(rows))
+        parts = [private_estimator.clipped_to_norm(rows, float(self.norm))]
+        if self.fit_intercept:
+            parts.append(np.full((len(rows), 1), float(self.norm) * math.sqrt(_INTERCEPT)))
+        limit = float(self.bound)
+        parts.append(np.clip(targets, -limit, limit)[:, np.newaxis] * self._target_weight())
+        joined = np.hstack(parts)
+        if sample_weight is None:
+            return joined
+        most = float(self.max_weight)
+        weights = private_estimator.read_targets(sample_weight, len(rows), name="sample_weight")
+        return np.asarray(joined * np.sqrt(np.clip(weights, 0, most) / most)[:, np.newaxis])

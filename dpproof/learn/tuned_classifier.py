@@ -31,21 +31,13 @@ from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.guarantees.rounding import sqrt_up
 from dpproof.accountant.relation import Relation
+from dpproof.learn import private_estimator
 from dpproof.learn.linear_classifier import (
     LogisticRegression,
     MarginClassifier,
     PerceptronClassifier,
     public_classes,
 )
-from dpproof.learn.private_estimator import (
-    SecondRelease,
-    data_are_public,
-    marked,
-    paid,
-    refuse_search,
-    said_public,
-)
-from dpproof.learn.reading import scored
 from dpproof.proofs.certificate import Certificate
 
 Tunable: TypeAlias = PerceptronClassifier | MarginClassifier | LogisticRegression
@@ -151,7 +143,7 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         True
     """
 
-    score = scored(ClassifierMixin.score)
+    score = private_estimator.scored(ClassifierMixin.score)
 
     estimator: Tunable = field(kw_only=False)
     grid: Mapping[str, Sequence[object]] | Sequence[Mapping[str, Sequence[object]]] = field(
@@ -170,27 +162,23 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         """Return the arguments, and whether the fit was on data declared public."""
-        return str(super().__repr__(N_CHAR_MAX)) + said_public(self)
+        return str(super().__repr__(N_CHAR_MAX)) + private_estimator.said_public(self)
 
     def candidates(self) -> list[dict[str, Any]]:
         """Return the parameters of all candidates, in the order of ``best_index_``."""
         estimator: object = self.estimator
         if not isinstance(estimator, Tunable):
-            allowed = (
-                "a PerceptronClassifier(...), MarginClassifier(...) or LogisticRegression(...)"
-            )
-            name = type(estimator).__name__
+            others = "MarginClassifier(...) or LogisticRegression(...)"
+            name, allowed = type(estimator).__name__, f"a PerceptronClassifier(...), {others}"
             raise ParameterError("estimator", name, allowed, _NOT_TUNED.get(name, ""))
         if estimator.epsilon is None or estimator.delta is None:
-            raise ParameterError(
-                "estimator", estimator, "with epsilon and delta: the budget of the whole search"
-            )
+            allowed = "with epsilon and delta: the budget of the whole search"
+            raise ParameterError("estimator", estimator, allowed)
         try:
             listed = [dict(sorted(one.items())) for one in ParameterGrid(self.grid)]
         except (TypeError, ValueError) as refusal:
-            raise ParameterError(
-                "grid", self.grid, "a mapping from parameters to lists of values", str(refusal)
-            ) from refusal
+            allowed = "a mapping from parameters to lists of values"
+            raise ParameterError("grid", self.grid, allowed, str(refusal)) from refusal
         for name in {name for one in listed for name in one}:
             if name not in _TUNED or name not in estimator.get_params():
                 raise ParameterError("grid", name, f"over {', '.join(_TUNED)}")
@@ -254,9 +242,8 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
     def fit_blocks(self, blocks: object, *, executor: object = None) -> NoReturn:
         """Raise ``NeedsAllRecords``: candidates are trained and scored on all records."""
         del blocks, executor
-        raise mechanisms.NeedsAllRecords(
-            "TunedClassifier trains and scores its candidates on all records"
-        )
+        why = "TunedClassifier trains and scores its candidates on all records"
+        raise mechanisms.NeedsAllRecords(why)
 
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
@@ -265,21 +252,23 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
 
         Arguments and errors are as for the estimator; the same rows take part in all runs.
         """
-        refuse_search()
+        private_estimator.refuse_search()
         option, listed = self.affordable(), self.candidates()
         learner = self._run(option.noise).select(option.runs, score=fewest_mistakes)
         if hasattr(self, "guarantee_"):
             warnings.warn(
                 "this search was fitted before; on the same records the guarantee of both is their "
                 "composition",
-                SecondRelease,
+                private_estimator.SecondRelease,
                 stacklevel=2,
             )
         reader = self._clone(listed[0])  # as every candidate reads
-        records, guarantee = reader.labelled(X, y, sample_weight), marked(learner.guarantee())
-        with paid(reader.ledger, reader.ledger_key, guarantee, type(self).__name__):
+        records = reader.labelled(X, y, sample_weight)
+        guarantee = private_estimator.marked(learner.guarantee())
+        account, name = (reader.ledger, reader.ledger_key), type(self).__name__
+        with private_estimator.paid(*account, guarantee, name):
             index, (model, (_, wrong)) = learner.release(records, rng=reader.rng())
-        self.guarantee_, self.public_data_ = guarantee, data_are_public()
+        self.guarantee_, self.public_data_ = guarantee, private_estimator.data_are_public()
         self.best_index_ = int(index)
         self.best_params_ = listed[self.best_index_]
         self.best_mistakes_ = float(wrong)
@@ -341,9 +330,8 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
             map=self.estimator.score_map(),
             relation=parts[0].relation,
         )
-        return mechanisms.UniformChoice(
-            parts=tuple(mechanisms.Chained(first=part, then=counts) for part in parts)
-        )
+        chains = (mechanisms.Chained(first=part, then=counts) for part in parts)
+        return mechanisms.UniformChoice(parts=tuple(chains))
 
     def _shares(self) -> tuple[Fraction, Fraction]:
         """Return the shares of the count that chooses and of the one that is reported."""
@@ -363,17 +351,11 @@ class TunedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
     def _trained(
         self, changes: Mapping[str, Any], mu_squared: Fraction
     ) -> mechanisms.Mechanism[Relation]:
-        """Return a candidate's learner, one training of which costs mu, exactly or in the limit.
-
-        Heuristic: for sampled steps the noise is that of the central limit theorem, which decides
-        how the budget is split; the price of the search is computed for the noise there is.
-        """
+        """Return a candidate's learner, one training of which costs mu, exactly or in the limit."""
+        # Heuristic: a limit theorem splits the budget; the price is of the noise there is.
         candidate = self._clone({**changes, "epsilon": None, "delta": None, "sigma": 1})
-        regulariser = None
-        if (
-            isinstance(candidate, LogisticRegression)
-            and len(public_classes(candidate.classes)) == 2
-        ):
+        regulariser, number = None, len(public_classes(candidate.classes))
+        if isinstance(candidate, LogisticRegression) and number == 2:
             regulariser = candidate.regulariser
             candidate.set_params(regulariser=None)
         stated = candidate.learner().guarantee()

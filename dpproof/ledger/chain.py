@@ -1,7 +1,5 @@
 """Entries of a ledger: canonical JSON, each with a hash of itself and of the one before."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json
@@ -10,8 +8,8 @@ import uuid
 from pathlib import Path
 from typing import Any, Final, TypeAlias, final
 
-from dpproof.ledger.database import Execute, Rows, Statement
 from dpproof.ledger.errors import LedgerDamaged, LedgerError
+from dpproof.ledger.places import Execute, Rows, Statement
 
 START: Final = hashlib.sha256(b"dpproof ledger 1").hexdigest()
 # Of the state: 1 is older than any release. Every later format keeps ``LAST`` and this number in
@@ -103,12 +101,7 @@ def appending(last: Last, entry: object) -> list[Statement]:
 
 @final
 class HeadFile:
-    """The path of a file with the hash of an entry.
-
-    A write of another process may be older by an entry or two; it is in the ledger all the same.
-    """
-
-    __slots__ = ("path",)
+    """The path of a file with the hash of an entry, one or two older if another process writes."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = os.fspath(path)

@@ -12,17 +12,21 @@ from dpproof.accountant import Guarantee, PrivacyFilter, arguments
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.errors import BudgetExceeded, ParameterError, RelationMismatch
 from dpproof.accountant.relation import AddRemove, Relation, require_relation
-from dpproof.ledger import chain, names, spending
-from dpproof.ledger.budget import State, closed, opened, relation_named, required_form, returned
+from dpproof.ledger import chain, names, places, spending
+from dpproof.ledger.budget import (
+    Plan,
+    State,
+    closed,
+    opened,
+    planned,
+    relation_named,
+    required_form,
+    returned,
+)
 from dpproof.ledger.chain import FORMAT, HeadFile
-from dpproof.ledger.changes import change
-from dpproof.ledger.charge import Plan, planned
-from dpproof.ledger.database import LOCK, SCHEMA, Database, Execute, SQLiteDatabase
 from dpproof.ledger.errors import AlreadySpent, KeyConflict, LedgerError, TryAgain
 from dpproof.ledger.names import Where
-from dpproof.ledger.places import hidden, masked, refuse_secret
-from dpproof.ledger.server import ServerDatabase
-from dpproof.ledger.spending import Spend, SpendRequest
+from dpproof.ledger.spending import Spend, SpendRequest, change
 from dpproof.ledger.status import Logged, Status, WhatIf, log, status, what_if
 from dpproof.ledger.verify import Verification, contents, exported, imported, verified
 
@@ -78,13 +82,15 @@ class Ledger:
         Fraction(3, 4)
     """
 
-    __slots__ = ("_database", "_head_file", "_last_states", "_memories", "_opens", "place")
-
     def __init__(
-        self, place: str | os.PathLike[str], database: Database, head_file: HeadFile | None = None
+        self,
+        place: str | os.PathLike[str],
+        database: places.Database,
+        head_file: HeadFile | None = None,
     ) -> None:
-        self._opens, self._database, self._head_file = hidden(os.fspath(place)), database, head_file
-        self.place = masked(os.fspath(place)[:])
+        self._opens, self._database = places.hidden(os.fspath(place)), database
+        self._head_file = head_file
+        self.place = places.masked(os.fspath(place)[:])
         self._last_states: dict[str, State] = {}  # to plan with; what they say is checked again
         self._memories: dict[tuple[Guarantee[Any], str, str], dict[str, Any]] = {}
 
@@ -162,7 +168,7 @@ class Ledger:
         names.require_place(place)
         label, fresh = names.name(place), opened(budget)
         with self._database.transaction() as execute:
-            execute(LOCK)
+            execute(places.LOCK)
             last = chain.last(execute)
             state = last[2]
             _require_relation(state, budget)
@@ -406,7 +412,7 @@ class Ledger:
         verified(read, None if remembered is None else remembered.kept())
         ledger = cls(place, connect(place, create=True), remembered)
         with ledger._database.closed_on_error(), ledger._database.transaction() as execute:
-            for table in SCHEMA:
+            for table in places.SCHEMA:
                 execute(table)
             execute.later(read.statements())
         return ledger
@@ -458,7 +464,7 @@ class Ledger:
         Raises:
             LedgerError: it is a URL with a password.
         """
-        refuse_secret(self._opens[:])
+        places.refuse_secret(self._opens[:])
         file = None if self._head_file is None else self._head_file.path
         return functools.partial(Ledger.open, head_file=file), (self._opens,)
 
@@ -504,14 +510,14 @@ class Ledger:
         return planned(state, wanted.guarantee, wanted.delta, memory)
 
 
-def connect(place: str | os.PathLike[str], *, create: bool = False) -> Database:
+def connect(place: str | os.PathLike[str], *, create: bool = False) -> places.Database:
     """Return the database at a path, or at a URL such as ``postgresql+psycopg://…``."""
     text = os.fspath(place)[:]  # of a URL that is shown without its password all of it
     if "://" in text:
-        return ServerDatabase(text)
-    if masked(text) != text:
+        return places.ServerDatabase(text)
+    if places.masked(text) != text:
         raise LedgerError(
-            f"{masked(text)} is no path and no URL; a URL begins as postgresql+psycopg://"
+            f"{places.masked(text)} is no path and no URL; a URL begins as postgresql+psycopg://"
         )
     try:
         return _file(text, create=create)
@@ -519,7 +525,7 @@ def connect(place: str | os.PathLike[str], *, create: bool = False) -> Database:
         raise LedgerError(f"{text}: {error.strerror}; nothing was read or spent") from error
 
 
-def _file(text: str, *, create: bool) -> Database:
+def _file(text: str, *, create: bool) -> places.Database:
     """Return the database at a path."""
     if not text.strip() or Path(text).is_dir():
         named = f"{text} is a folder" if text.strip() else f"{text!r} names no file"
@@ -530,7 +536,7 @@ def _file(text: str, *, create: bool) -> Database:
         raise LedgerError(f"{text}: exists already; open it, or choose another file")
     if not create and not Path(text).is_file():
         raise LedgerError(f"{text}: no such ledger; make one with dpproof ledger init")
-    return SQLiteDatabase(text)
+    return places.SQLiteDatabase(text)
 
 
 Budget: TypeAlias = Guarantee[Any] | PrivacyFilter[Any]
@@ -557,9 +563,9 @@ def _first_state(
     }
 
 
-def _create_tables(execute: Execute, state: dict[str, Any]) -> None:
+def _create_tables(execute: places.Execute, state: dict[str, Any]) -> None:
     """Make the tables of a ledger, and its first entry."""
-    for table in SCHEMA:
+    for table in places.SCHEMA:
         execute(table)
     execute("INSERT INTO $head (id, number, state) VALUES (1, 0, '')")
     entry = {

@@ -1,7 +1,5 @@
 """Names in a ledger: of keys, datasets and principals, and the budgets that these have."""
 
-from __future__ import annotations
-
 import difflib
 import json
 from collections.abc import Mapping
@@ -10,8 +8,8 @@ from typing import Any, Final, TypeAlias
 
 from dpproof.accountant.errors import ParameterError
 from dpproof.ledger.chain import canonical, digest
-from dpproof.ledger.database import Execute, Statement
 from dpproof.ledger.errors import LedgerDamaged, LedgerError
+from dpproof.ledger.places import Execute, Statement
 
 LONGEST: Final = 200  # characters of a key: what every database can index
 KINDS: Final = ("dataset", "principal")
@@ -38,10 +36,7 @@ def require_place(place: Where) -> None:
 
 
 def require_limited(state: Mapping[str, Any], place: Where) -> None:
-    """Refuse a name without a budget of its own where others of its kind have one.
-
-    A misspelt name would be charged to no such budget.
-    """
+    """Refuse a name without a budget where others of its kind have one: it may be misspelt."""
     if state.get("open_names"):
         return
     for at, what in enumerate(KINDS):
@@ -73,10 +68,7 @@ def where(label: str) -> Where:
 
 
 def covers(place: Where, other: Where) -> bool:
-    """Return whether a budget counts what is spent on a dataset by a principal.
-
-    A place without a dataset may read any; one without a principal may be of any.
-    """
+    """Return whether a budget counts a spend; None in either place stands for any name."""
     pairs = zip(place, other, strict=True)
     return all(mine is None or theirs is None or mine == theirs for mine, theirs in pairs)
 

@@ -1,10 +1,12 @@
-"""Write one spend: its key, its entry, its certificates, and the budgets after it."""
+"""One spend: its key, entry, certificates, and the budgets after it; and changes of budgets.
 
-from __future__ import annotations
+A budget that stands is lowered, closed, or raised by two who sign.
+"""
 
 import json
 import os
 import platform
+import unicodedata
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,16 +19,16 @@ from dpproof.accountant import Guarantee, arguments
 from dpproof.accountant.arguments import Number
 from dpproof.accountant.arithmetic.enclosure import float_down, float_up
 from dpproof.accountant.certificates import serialize
-from dpproof.accountant.errors import BudgetExceeded, NotCertified, RelationMismatch
+from dpproof.accountant.errors import BudgetExceeded, NotCertified, ParameterError, RelationMismatch
 from dpproof.accountant.guarantees.derivation import Derivation
 from dpproof.accountant.guarantees.guarantee import require_single, required_guarantee
 from dpproof.accountant.readable import declared
 from dpproof.ledger import budget, chain, names
-from dpproof.ledger.budget import State
+from dpproof.ledger.budget import Plan, State
 from dpproof.ledger.chain import canonical, digest
-from dpproof.ledger.charge import Plan
-from dpproof.ledger.database import LOCK, Execute, Rows
 from dpproof.ledger.errors import AlreadySpent, KeyConflict, LedgerDamaged, LedgerError
+from dpproof.ledger.names import Where
+from dpproof.ledger.places import LOCK, Execute, Rows
 from dpproof.proofs.certificate import show_rational
 
 VERSION: Final = 2  # 1 was made of texts for people, which are free to change
@@ -64,11 +66,8 @@ def wanted(
 
 
 def identity(guarantee: Guarantee[Any]) -> str:
-    """Return a text that is equal for equal guarantees that follow in the same way.
-
-    It has the rules and exact parameters of the derivation, and the conclusion as certificates
-    write it (by its fields where they do not know it), but no wording and no rounded number.
-    """
+    """Return a text that is equal for equal guarantees that follow in the same way."""
+    # Rules, exact parameters and the conclusion are in it, but no wording and no rounded number.
     nodes = list(guarantee.derivation.everything())
     place = {id(node): number for number, node in enumerate(nodes)}
     steps = [
@@ -432,8 +431,6 @@ class Spend:
         closed: the ways of spending that admit nothing any more because of it.
     """
 
-    __slots__ = ("_attempt", "_ledger", "closed", "committed", "fresh", "key", "label")
-
     def __init__(
         self,
         ledger: Keeper,
@@ -494,3 +491,62 @@ class Spend:
             self.commit()
         elif not self.committed:
             self.release()
+
+
+CHANGES = ("lower", "propose", "raise", "close")
+
+
+def applied(state: State, entry: Mapping[str, Any]) -> State:
+    """Return a budget after an entry that changes it."""
+    kind = entry["kind"]
+    if "closed" in state:
+        raise KeyConflict(f"the budget was closed on {state['closed'][:10]}, for good")
+    if kind == "close":
+        return {**state, "closed": entry["time"]}
+    if kind == "lower":
+        return budget.changed(state, entry["goal"], entry["limits"], up=False)
+    proposed, by = state.get("proposed", {}), entry["by"]
+    signed = proposed.get("goal") == entry["goal"]
+    if signed and _alike(proposed["by"], by):
+        raise KeyConflict(f"{by!r} has signed this already; it takes a second name")
+    if signed != (kind == "raise"):
+        raise KeyConflict("a budget is raised by two names for the same numbers")
+    after = budget.changed(state, entry["goal"], entry["limits"], up=True)
+    return after if signed else {**state, "proposed": {"goal": entry["goal"], "by": by}}
+
+
+def _alike(name: str, other: str) -> bool:
+    """Return whether two names are one, in whatever case and form of Unicode."""
+    one, two = (unicodedata.normalize("NFKC", text).casefold() for text in (name, other))
+    return one == two
+
+
+def change(
+    execute: Execute, kind: str, place: Where, by: str, wanted: Mapping[str, str] | None
+) -> str:
+    """Write one change of a budget, and return its kind: a second name makes a proposal a raise."""
+    names.require_place(place)
+    if kind in ("propose", "add") or by:
+        names.require_line("by", by)
+    if by != by.strip():
+        raise ParameterError("by", by, "a name without spaces around it")
+    label = names.name(place)
+    execute(LOCK)
+    last = chain.last(execute)
+    state = last[2]
+    if label not in state["budgets"]:
+        raise KeyConflict(f"there is no budget{about(label)} of its own; limit makes one")
+    before = state["budgets"][label]
+    entry: dict[str, Any] = {"kind": kind, "time": now(), "budget": label, "by": by}
+    entry["owner"] = here()
+    if wanted is not None:
+        goal = budget.added(before, wanted) if kind == "add" else dict(wanted)
+        budget.goal(before, budget.relation_named(state["relation"]), goal)  # or it is refused
+        entry |= {"goal": goal, "limits": budget.limits_of(before, goal, up=kind != "lower")}
+        if kind != "lower":
+            other = not _alike(before.get("proposed", {}).get("by", by), by)
+            signed = other and before["proposed"]["goal"] == goal
+            entry["kind"] = "raise" if signed else "propose"
+    state["budgets"][label] = applied(before, entry)
+    chain.append(execute, last, entry)
+    return str(entry["kind"])

@@ -1,7 +1,5 @@
 """The spent and the remaining budget, and the entries of a ledger, as values."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Mapping
@@ -10,14 +8,12 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any, Final, final
 
-from dpproof.accountant import GDP, RDP, ZCDP, ApproxDP, Guarantee, PureDP
+from dpproof.accountant import GDP, RDP, ZCDP, ApproxDP, Guarantee, PureDP, Relation
 from dpproof.accountant.arithmetic.enclosure import float_down, float_up
 from dpproof.accountant.readable import table
-from dpproof.accountant.relation import Relation
 from dpproof.ledger import budget, chain, names
-from dpproof.ledger.budget import Costs, State
-from dpproof.ledger.charge import Plan
-from dpproof.ledger.database import Execute
+from dpproof.ledger.budget import Costs, Plan, State
+from dpproof.ledger.places import Execute
 from dpproof.ledger.verify import Replay
 from dpproof.rounding import above, below, percent_below
 
@@ -321,11 +317,7 @@ def composed(
     costs: Mapping[str, Costs],
     delta: Fraction | None = None,  # where epsilon is asked for; by default that of the goal
 ) -> float | None:
-    """Return the least epsilon that some way shows of costs, an upper end.
-
-    Returns:
-        None of a budget without an epsilon, if no delta is given.
-    """
+    """Return the least epsilon that some way shows of costs, an upper end; None without a delta."""
     at = delta if delta is not None else _delta(goal)
     if at is None:
         return None

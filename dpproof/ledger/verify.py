@@ -1,7 +1,5 @@
 """Recompute a ledger from its entries: hashes, sums, keys and certificates."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 from collections.abc import Iterator, Mapping
@@ -11,12 +9,11 @@ from typing import Any, Final, final
 
 from dpproof.accountant.errors import PrivacyError
 from dpproof.accountant.relation import RELATIONS
-from dpproof.ledger import budget, chain, changes, names, spending
-from dpproof.ledger.budget import State
+from dpproof.ledger import budget, chain, names, spending
+from dpproof.ledger.budget import State, proved_costs
 from dpproof.ledger.chain import canonical, digest
-from dpproof.ledger.charge import proved_costs
-from dpproof.ledger.database import Execute, Rows, Statement
 from dpproof.ledger.errors import MISFITS, LedgerDamaged, LedgerError
+from dpproof.ledger.places import Execute, Rows, Statement
 from dpproof.proofs import Rejected, check_text
 from dpproof.proofs.certificate import Certificate
 
@@ -111,10 +108,7 @@ def _accepted(rows: Rows) -> dict[str, Certificate]:
 
 @final
 class Replay:
-    """Budgets and keys as the entries make them, by the rules by which a ledger writes them.
-
-    Without certificates costs are not compared with them.
-    """
+    """Budgets and keys as the entries make them, by the rules by which a ledger writes them."""
 
     def __init__(self, certificates: dict[str, Certificate] | None, relation: str) -> None:
         self.certificates, self.relation = certificates, relation
@@ -159,8 +153,8 @@ class Replay:
             status = "committed" if kind == "commit" else "pending"
             self.keys[entry["key"]] = (status, at, self.keys[entry["key"]][2])
             self.owners[entry["key"]] = entry.get("owner", self.owners[entry["key"]])
-        elif kind in changes.KINDS:
-            self.budgets[entry["budget"]] = changes.applied(self.budgets[entry["budget"]], entry)
+        elif kind in spending.CHANGES:
+            self.budgets[entry["budget"]] = spending.applied(self.budgets[entry["budget"]], entry)
         elif kind == "release":
             at = self._pending(entry["key"])
             del self.keys[entry["key"]]

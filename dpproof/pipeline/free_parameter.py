@@ -1,17 +1,23 @@
-"""The one number of a pipeline that calibration may change."""
+"""One number of a pipeline that calibration or a question changes."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import final
 
-from dpproof.errors import InputError
-from dpproof.pipeline.parameters import PARAMETERS, Parameter
+from dpproof.errors import InputError, placed
 from dpproof.pipeline.parse import SCHEMES, Document
 from dpproof.pipeline.pipeline import Pipeline, Stage
-from dpproof.pipeline.section import listed, nearest, quoted
+from dpproof.pipeline.section import (
+    INSIDE,
+    PARAMETERS,
+    POSITIVE,
+    Parameter,
+    Section,
+    listed,
+    nearest,
+    quoted,
+)
 from dpproof.pipeline.vocabulary import KINDS
 
 
@@ -48,10 +54,7 @@ class Free:
 
 
 def find(pipeline: Pipeline, stage: str, address: str) -> Free:
-    """Return the number of that address in the stage of that name, which may be an inner one.
-
-    An address without its stage is completed if only one number of the stage ends so.
-    """
+    """Return the number of an address, or of its only ending, in a stage or an inner one."""
     names = [one.name for one in pipeline.stages]
     places = [(one, inner) for one in pipeline.stages for inner in _paths(one, stage)]
     outer = [place for place in places if place[1] == ""]
@@ -87,10 +90,7 @@ def _paths(stage: Stage, name: str) -> Iterator[str]:
 
 
 def completed(document: Document, stage: str, address: str) -> Document:
-    """Return the document with 1 where the number to solve for was left out.
-
-    Anything else that is wrong or missing stays, for the parser to refuse.
-    """
+    """Return the document with 1 where the number to solve for was left out, and nothing else."""
     return {**document, **_inner(document, lambda table: _named(table, stage, address))}
 
 
@@ -151,3 +151,47 @@ def _completed_release(table: Document, name: str) -> Document:
     keys = {key for key in kind.parameters if key in table} - set(kind.defaults)
     is_required = name in kind.parameters and name not in kind.defaults
     return {**table, name: 1} if is_required and kind.complete({*keys, name}) else table
+
+
+def changed(pipeline: Pipeline, numbers: Sequence[str], without: Sequence[str]) -> Pipeline:
+    """Return a pipeline with numbers replaced and stages left out; its file name says so."""
+    for text in numbers:
+        pipeline = replace(_set(pipeline, text), digest="")
+    for name in without:
+        left = tuple(stage for stage in pipeline.stages if stage.name != name)
+        if not left or left == pipeline.stages:
+            names = listed(quoted(stage.name) for stage in pipeline.stages)
+            why = "the last stage" if not left else "no stage"
+            raise InputError(f"--without: {quoted(name)} is {why}; the stages are {names}")
+        pipeline = replace(pipeline, stages=left, digest="")
+    changes = [*(f"--set {text}" for text in numbers), *(f"--without {name}" for name in without)]
+    if not changes:
+        return pipeline
+    return replace(pipeline, file=" ".join(f"{pipeline.file} with {', '.join(changes)}".split()))
+
+
+def _set(pipeline: Pipeline, text: str) -> Pipeline:
+    """Return a pipeline with one number replaced."""
+    address, sign, value = text.partition("=")
+    stage, point, name = address.strip().partition(".")
+    section = Section("--set", {name or stage: _number(value.strip())})
+    if sign and not point and stage in ("delta", "epsilon"):
+        if stage == "delta":
+            return replace(pipeline, delta=section.number(stage, INSIDE))
+        return replace(pipeline, epsilon=section.number(stage, POSITIVE))
+    if not sign or not point:
+        expected = "expected STAGE.NAME=VALUE, delta=VALUE or epsilon=VALUE"
+        raise InputError(f"--set: {expected}, found {quoted(text)}")
+    free = find(pipeline, stage, name)
+    with placed(f"--set: {quoted(text)}"):
+        return free.solved(section.number(name, free.parameter.rule))
+
+
+def _number(text: str) -> int | float | str:
+    """Return a number as a pipeline file has it; any other text as it is."""
+    for read in (int, float):
+        try:
+            return read(text)
+        except ValueError:
+            continue
+    return text

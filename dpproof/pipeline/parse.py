@@ -1,36 +1,34 @@
 """From the bytes of a pipeline file to a checked ``Pipeline``."""
 
-from __future__ import annotations
-
 import math
 import re
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from hashlib import sha256
-from typing import Final
+from typing import Final, final
 
 from dpproof import files
 from dpproof.accountant import sampling as schemes
 from dpproof.accountant.relation import RELATIONS, AddRemove, Relation, ReplaceLabel, ReplaceOne
 from dpproof.errors import InputError, placed
-from dpproof.pipeline import about
+from dpproof.pipeline import pipeline
 from dpproof.pipeline.kinds.kind import Kind, Rows, in_words
-from dpproof.pipeline.parameters import PARAMETERS, ROWS
 from dpproof.pipeline.pipeline import Pipeline, Release, Stage
 from dpproof.pipeline.section import (
     COUNT,
     INSIDE,
     LONGEST_NAME,
+    PARAMETERS,
     POSITIVE,
+    ROWS,
     WHOLE,
     Section,
     listed,
     quoted,
 )
-from dpproof.pipeline.stated import selection
-from dpproof.pipeline.vocabulary import KINDS
+from dpproof.pipeline.vocabulary import KINDS, selection
 
 STAGE_KEYS = ("name", "sampling", "count", "epochs", "select")
 DEEPEST = 8
@@ -101,10 +99,32 @@ _A_NORM: Final = (
 )
 
 Document = Mapping[str, object]
-SchemeReader = Callable[
-    [Section, Section, Relation, tuple[Release, ...]],
-    schemes.SamplingScheme | schemes.EpochScheme | schemes.CyclicPoisson | schemes.Shuffle,
-]
+AnyScheme = schemes.SamplingScheme | schemes.EpochScheme | schemes.CyclicPoisson | schemes.Shuffle
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Sampled:
+    """The sampling of a stage: its table, and what runs on the samples."""
+
+    section: Section  # of the stage
+    table: Section
+    relation: Relation
+    releases: tuple[Release, ...]
+
+    def has(self, name: str) -> bool:
+        """Return whether a stage makes one release, with a parameter of this name."""
+        return len(self.releases) == 1 and name in self.releases[0].values
+
+    @property
+    def is_summed(self) -> bool:
+        """Return whether it is one sum whose noise is relative to contributions."""
+        relative = self.has("noise_multiplier") and not self.relation.symmetric
+        return self.has("contribution") or relative
+
+    def count(self, name: str) -> int:
+        """Return a count of the table."""
+        return int(self.table.number(name, COUNT))
 
 
 def read(path: str) -> Document:
@@ -151,7 +171,7 @@ def parse(document: Document, file: str) -> Pipeline:
         epsilon=epsilon,
         stages=stages,
         protect=protect,
-        about=about.read(Section(f"{file}: [about]", table)),
+        about=pipeline.read(Section(f"{file}: [about]", table)),
     )
 
 
@@ -192,10 +212,9 @@ def _stages(outer: Section, prefix: str, relation: Relation, *, depth: int) -> t
     for position, table in enumerate(outer.tables("stage", A_STAGE), start=1):
         stage = _stage(prefix, position, table, relation, depth=depth)
         if stage.name in stages:
-            duplicate = Section(f"{prefix}stage {position}", table)
             earlier = list(stages).index(stage.name) + 1
             problem = f"expected a name of its own, got {quoted(stage.name)} as in stage {earlier}"
-            raise duplicate.refuse("name", problem)
+            raise Section(f"{prefix}stage {position}", table).refuse("name", problem)
         stages[stage.name] = stage
     return tuple(stages.values())
 
@@ -233,10 +252,7 @@ def _stage(prefix: str, position: int, table: Document, relation: Relation, *, d
 
 
 def _count(section: Section) -> int:
-    """Read how often a stage runs: ``count``, or ``epochs`` over a population, rounded up.
-
-    Epochs in a fresh order each count as well.
-    """
+    """Read how often a stage runs: ``count``, or ``epochs`` over a population, rounded up."""
     if "epochs" not in section.values:
         count = int(section.number("count", COUNT)) if "count" in section.values else 1
         return count * _epochs(section)["fresh"]
@@ -360,9 +376,7 @@ def _epochs(section: Section) -> Mapping[str, int]:
     return orders
 
 
-def _sampling(
-    section: Section, relation: Relation, releases: tuple[Release, ...]
-) -> schemes.SamplingScheme | schemes.EpochScheme | schemes.CyclicPoisson | schemes.Shuffle:
+def _sampling(section: Section, relation: Relation, releases: tuple[Release, ...]) -> AnyScheme:
     """Read the sampling scheme of a ``sampling = { … }`` table."""
     table = section.table("sampling", A_SCHEME)
     named = (key for keys in SCHEMES.values() for key in keys)
@@ -377,20 +391,18 @@ def _sampling(
     if isinstance(relation, ReplaceLabel):
         problem = f"left out under {relation}, where sampling has no amplification"
         raise section.refuse("sampling", f"expected it {problem}: what is public may be released")
-    if scheme in _BY_WORD:
-        return _BY_WORD[scheme](section, table, relation, releases)
-    return _sample(scheme, table, relation, releases)
+    return _BY_WORD[scheme](_Sampled(section, table, relation, releases))
 
 
-def _sample(
-    scheme: str, table: Section, relation: Relation, releases: tuple[Release, ...]
-) -> schemes.SamplingScheme:
+def _sample(stage: _Sampled) -> schemes.SamplingScheme:
     """Read a Poisson sample or a uniform subset."""
+    table, relation = stage.table, stage.relation
+    scheme = table.choice("scheme", SCHEMES)
     covered = "without-replacement" if relation.symmetric else "poisson"
-    if scheme != covered and not _is_gaussian_sum(releases):
+    if scheme != covered and not stage.has("contribution"):
         raise table.refuse("scheme", _OTHER_SCHEME[scheme].format(relation=quoted(relation.name)))
     if scheme == "without-replacement":
-        return _subset(table, relation)
+        return _subset(stage)
     if "batch" in table.values:
         batch, total = (table.number(key, COUNT) for key in BATCHES)
         if batch > total:
@@ -399,113 +411,92 @@ def _sample(
     return schemes.Poisson(sampling_rate=table.number("rate", PARAMETERS["rate"].rule))
 
 
-def _subset(table: Section, relation: Relation) -> schemes.WithoutReplacement:
+def _subset(stage: _Sampled) -> schemes.WithoutReplacement:
     """Read a uniform subset; it leaves a record out, but for relations that replace one."""
-    size, population = (int(table.number(key, COUNT)) for key in SCHEMES["without-replacement"])
-    if size == population and not relation.symmetric:
+    size, population = map(stage.count, SCHEMES["without-replacement"])
+    problem = f"expected at most population_size = {population}, got {size}"
+    if size == population and not stage.relation.symmetric:
         problem = f"expected less than population_size = {population}: a sample leaves records out"
-        raise table.refuse("sample_size", problem)
-    if size > population:
-        problem = f"expected at most population_size = {population}, got {size}"
-        raise table.refuse("sample_size", problem)
-    return schemes.WithoutReplacement(sample_size=size, population_size=population)
+    elif size <= population:
+        return schemes.WithoutReplacement(sample_size=size, population_size=population)
+    raise stage.table.refuse("sample_size", problem)
 
 
-def _counted(
-    _: Section, table: Section, relation: Relation, releases: tuple[Release, ...]
-) -> schemes.SamplingScheme:
+def _counted(stage: _Sampled) -> schemes.SamplingScheme:
     """Read a sample in which a record counts several times, or pushes another one out."""
-    scheme = table.choice("scheme", COUNTED)
-    if scheme == "user-poisson" and relation.symmetric:
-        problem = (
-            f"{scheme} has a guarantee under relation = {quoted('add-remove')} or "
-            f"{quoted('zero-out')}, got {quoted(relation.name)}"
-        )
+    table, scheme = stage.table, stage.table.choice("scheme", COUNTED)
+    if scheme == "user-poisson" and stage.relation.symmetric:
+        needed = f"{quoted('add-remove')} or {quoted('zero-out')}"
+        given = quoted(stage.relation.name)
+        problem = f"{scheme} has a guarantee under relation = {needed}, got {given}"
         raise table.refuse("scheme", problem)
-    if not _is_summed(releases, relation):
+    if not stage.is_summed:
         raise table.refuse("scheme", _A_NORM.format(scheme=scheme))
-    counts = {key: int(table.number(key, COUNT)) for key in SCHEMES[scheme] if key != "rate"}
+    counts = {key: stage.count(key) for key in SCHEMES[scheme] if key != "rate"}
     if "rate" in SCHEMES[scheme]:
         rate = table.number("rate", PARAMETERS["rate"].rule)
         if rate == 1:
             raise table.refuse("rate", "expected a rate below 1, got 1: all records take part")
         cut = scheme == "truncated-poisson"
-        return (schemes.TruncatedPoisson if cut else schemes.UserPoisson)(
-            sampling_rate=rate, **counts
-        )
+        made = schemes.TruncatedPoisson if cut else schemes.UserPoisson
+        return made(sampling_rate=rate, **counts)
     if counts["population_size"] == 1:
         raise table.refuse("population_size", "expected at least 2 records, got 1")
     return schemes.WithReplacement(**counts)
 
 
-def _shuffle(
-    _: Section, table: Section, relation: Relation, releases: tuple[Release, ...]
-) -> schemes.Shuffle:
+def _shuffle(stage: _Sampled) -> schemes.Shuffle:
     """Read how many records are reported in a random order."""
-    local = len(releases) == 1 and "categories" in releases[0].values
-    if not (local and isinstance(relation, ReplaceOne)):
-        raise table.refuse("scheme", _REPORTS)
-    records = int(table.number("records", PARAMETERS["records"].rule))
-    if records > schemes.MOST_RECORDS:
-        raise table.refuse("records", f"expected at most {schemes.MOST_RECORDS}, got {records}")
+    if not (stage.has("categories") and isinstance(stage.relation, ReplaceOne)):
+        raise stage.table.refuse("scheme", _REPORTS)
+    records, most = stage.count("records"), schemes.MOST_RECORDS
+    if records > most:
+        raise stage.table.refuse("records", f"expected at most {most}, got {records}")
     return schemes.Shuffle(records=records)
 
 
-def _shuffled(
-    section: Section, table: Section, relation: Relation, releases: tuple[Release, ...]
-) -> schemes.ShuffledBatches:
+def _shuffled(stage: _Sampled) -> schemes.ShuffledBatches:
     """Read how all records are shuffled into batches."""
+    table, relation = stage.table, stage.relation
     if isinstance(relation, AddRemove):
         reason = _OTHER_SCHEME["shuffled"].format(relation=quoted(relation.name))
         raise table.refuse("scheme", reason)
-    if not _is_summed(releases, relation):
+    if not stage.is_summed:
         raise table.refuse("scheme", _A_SUM)
-    batches = int(table.number("batches", COUNT))
-    return schemes.ShuffledBatches(batches=batches, epochs=_epochs(section)["kept"])
+    epochs = _epochs(stage.section)["kept"]
+    return schemes.ShuffledBatches(batches=stage.count("batches"), epochs=epochs)
 
 
-def _allocated(
-    _: Section, table: Section, relation: Relation, releases: tuple[Release, ...]
-) -> schemes.RandomAllocation | schemes.BallsInBins:
+def _allocated(stage: _Sampled) -> schemes.RandomAllocation | schemes.BallsInBins:
     """Read into how many rounds records are allocated, each by itself."""
-    if relation.symmetric and not _is_gaussian_sum(releases):
+    table, relation = stage.table, stage.relation
+    if relation.symmetric and not stage.has("contribution"):
         reason = _OTHER_SCHEME["allocation"].format(relation=quoted(relation.name))
         raise table.refuse("scheme", reason)
-    steps = int(table.number("steps", COUNT))
+    steps = stage.count("steps")
     if table.choice("scheme", SCHEMES) == "balls-in-bins":
-        return schemes.BallsInBins(steps=steps, epochs=int(table.number("epochs", COUNT)))
-    chosen = int(table.number("chosen", COUNT)) if "chosen" in table.values else 1
+        return schemes.BallsInBins(steps=steps, epochs=stage.count("epochs"))
+    chosen = stage.count("chosen") if "chosen" in table.values else 1
     if chosen > steps:
         raise table.refuse("chosen", f"expected at most steps = {steps}, got {chosen}")
     return schemes.RandomAllocation(steps=steps, chosen=chosen)
 
 
-def _in_turn(
-    _: Section, table: Section, __: Relation, releases: tuple[Release, ...]
-) -> schemes.CyclicPoisson:
+def _in_turn(stage: _Sampled) -> schemes.CyclicPoisson:
     """Read the rate within each of the parts that rounds with correlated noise draw from."""
+    table, releases = stage.table, stage.releases
     values = releases[0].values if len(releases) == 1 else {}
-    cycle, rate = table.number("cycle", COUNT), table.number("rate", PARAMETERS["rate"].rule)
+    cycle, rate = stage.count("cycle"), table.number("rate", PARAMETERS["rate"].rule)
     if values.get("separation") != cycle or "participations" in values:
-        reason = _PARTS.format(cycle=cycle)
-        raise table.refuse("scheme", reason)
+        raise table.refuse("scheme", _PARTS.format(cycle=cycle))
     if rate == 1:
         raise table.refuse("rate", "expected a rate below 1, got 1: leave sampling out")
-    return schemes.CyclicPoisson(sampling_rate=rate, cycle=int(cycle))
+    return schemes.CyclicPoisson(sampling_rate=rate, cycle=cycle)
 
 
-def _is_summed(releases: tuple[Release, ...], relation: Relation) -> bool:
-    """Return whether a stage releases one sum whose noise is relative to contributions."""
-    relative = len(releases) == 1 and "noise_multiplier" in releases[0].values
-    return _is_gaussian_sum(releases) or (relative and not relation.symmetric)
-
-
-def _is_gaussian_sum(releases: tuple[Release, ...]) -> bool:
-    """Return whether a stage releases one sum whose records' contributions are bounded."""
-    return len(releases) == 1 and "contribution" in releases[0].values
-
-
-_BY_WORD: Final[Mapping[str, SchemeReader]] = {
+_BY_WORD: Final[Mapping[str, Callable[[_Sampled], AnyScheme]]] = {
+    "poisson": _sample,
+    "without-replacement": _sample,
     "shuffled": _shuffled,
     "shuffled-reports": _shuffle,
     "allocation": _allocated,

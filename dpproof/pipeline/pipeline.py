@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
+from datetime import date, datetime
 from fractions import Fraction
 from typing import Final, final
 
@@ -23,11 +24,76 @@ from dpproof.accountant.sampling import (
 from dpproof.accountant.theorems.composition import compose as compose_guarantees, self_compose
 from dpproof.accountant.theorems.group import group
 from dpproof.accountant.theorems.selection import select
-from dpproof.mechanisms import compose
-from dpproof.mechanisms.mechanism import Mechanism
-from dpproof.pipeline.about import About
+from dpproof.mechanisms import Mechanism, compose
 from dpproof.pipeline.kinds.kind import Kind, ReleaseParameters, Rows
+from dpproof.pipeline.section import Section, quoted
 from dpproof.proofs.limits import MAX_LABEL
+
+LONGEST: Final = 1000  # characters
+_LINE: Final = f"a text on one line of at most {LONGEST} characters"
+_DAY: Final = "a date such as 2026-03-01"
+_LISTS: Final = ("approvers", "authors")
+PRODUCTS: Final = (
+    *("Summary statistics", "Machine learning model", "Dataset"),
+    *("Synthetic data", "Interactive API", "SQL queries"),
+)
+MODELS: Final = ("Local", "Central", "Shuffle", "Federated")
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class About:
+    """The texts of ``[about]``, as docs/PIPELINES.md lists them; what is left out is empty."""
+
+    title: str = ""
+    purpose: str = ""
+    description: str = ""
+    owner: str = ""
+    unit: str = ""  # whose data one record is
+    data: str = ""
+    version: str = ""
+    date: str = ""  # of publication, as 2026-03-01
+    approvers: tuple[str, ...] = ()
+    product: str = ""
+    region: str = ""
+    model: str = ""  # of trust
+    unprotected: str = ""  # what is published beside it without noise
+    authors: tuple[str, ...] = ()  # of the registry's record
+
+
+def read(section: Section) -> About:
+    """Return the texts of the table."""
+    section.only(About.__dataclass_fields__)
+    values: dict[str, str | tuple[str, ...]] = {}
+    for key in section.values:
+        if key in _LISTS:
+            values[key] = _names(section, key)
+        elif key == "date":
+            values[key] = _day(section)
+        elif key in ("product", "model"):
+            values[key] = section.choice(key, PRODUCTS if key == "product" else MODELS)
+        else:
+            values[key] = section.text(key, _LINE, LONGEST)
+    return About(**values)  # type: ignore[arg-type]  # each by its key
+
+
+def _names(section: Section, key: str) -> tuple[str, ...]:
+    value = section.values[key]
+    names = value if isinstance(value, list) else []
+    if not names:
+        raise section.refuse(key, f'expected names, such as ["A. Person"], got {quoted(value)}')
+    return tuple(Section(section.place, {key: one}).text(key, _LINE, LONGEST) for one in names)
+
+
+def _day(section: Section) -> str:
+    value = section.values["date"]
+    if isinstance(value, date) and not isinstance(value, datetime):
+        return value.isoformat()
+    try:
+        return date.fromisoformat(str(value) if isinstance(value, str) else "").isoformat()
+    except ValueError:
+        raise section.refuse("date", f"expected {_DAY}, got {quoted(value)}") from None
+
 
 # The schemes whose numbers can be asked for and replaced.
 _NUMBERED: Final = (Poisson, OneStepScheme, CyclicPoisson, ShuffledBatches, Shuffle)
@@ -96,10 +162,7 @@ class Stage:
         return once if self.runs is None else once.select(self.runs)
 
     def as_poisson(self) -> Guarantee[Relation] | None:
-        """Return what tools print for shuffled batches: the guarantee of as many Poisson samples.
-
-        It is under add-remove, of samples of the batches' mean size. None for any other stage.
-        """
+        """Return what tools print for shuffled batches: as many add-remove Poisson samples."""
         if not isinstance(self.sampling, ShuffledBatches):
             return None
         scheme, steps = self.sampling, self.sampling.batches * self.sampling.epochs
@@ -131,11 +194,8 @@ class Stage:
         return replace(self, protect=size)
 
     def numbers(self) -> Mapping[str, Fraction]:
-        """Return every number of the stage by its address, such as ``count`` or ``2.scale``.
-
-        A release's parameter has the plain name where only one release has it, and always the
-        name of the release before a point where there are several releases.
-        """
+        """Return every number of the stage by its address, such as ``count`` or ``2.scale``."""
+        # A plain name is there where one release has it, a dotted one where there are several.
         runs = self.runs
         law = {"gamma": runs.gamma} if isinstance(runs, TruncatedNegativeBinomial) else {}
         if self.stages:

@@ -63,14 +63,12 @@ def write(figure: Figure, path: str | Path, *, dpi: int) -> None:
 
 
 def draw(figure: Figure, report: Report, claim: object) -> None:
-    """Draw the claimed trade-off curve against the measured region, on an empty figure.
-
-    Shown is the miss rate against the false-alarm rate of any test that tells the datasets apart.
-    It is drawn twice: on plain axes, and on normal-quantile axes. On the latter, Gaussian noise is
-    a straight line and the tails can be seen. The claim excludes points below its curve. The
-    measurement excludes points above the edge of the ``TradeOffRegion``, which holds by itself with
-    probability 1 - significance. Where both exclude the same point, the claim is false.
-    """
+    """Draw the claimed trade-off curve against the measured region, on an empty figure."""
+    # It is the miss rate against the false-alarm rate of any test that tells the datasets apart, on
+    # plain axes, and on normal-quantile axes, where Gaussian noise is a straight line and tails
+    # show. The claim excludes points below its curve; the measurement those above the edge of the
+    # ``TradeOffRegion``, which holds by itself with probability 1 - significance. Where both
+    # exclude a point, the claim is false.
     if report.overview is None:
         raise InputError("plot: the audit ended before any samples were tested")
     counts = report.overview.counts

@@ -11,9 +11,9 @@ from dpproof.accountant.arguments import Number
 from dpproof.accountant.calibration.calibrate import calibrate
 from dpproof.accountant.guarantees.dominating_pair import GDP
 from dpproof.accountant.relation import ReplaceOne
-from dpproof.mechanisms.learning.grid import WIDEST
+from dpproof.mechanisms.learning.descent import MarginDescent
 from dpproof.mechanisms.learning.maps.feature_map import LinearMap, RademacherProjection
-from dpproof.mechanisms.learning.margin_descent import MarginDescent
+from dpproof.mechanisms.learning.records import WIDEST
 from experiments.margin_grid import MarginGrid, dyadic_margins
 
 # Heuristic: more steps have not learned more on any data tried.

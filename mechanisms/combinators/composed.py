@@ -1,7 +1,5 @@
 """Several mechanisms on the same data, or several runs of one."""
 
-from __future__ import annotations
-
 import math
 import numbers
 from abc import ABC, abstractmethod
@@ -20,18 +18,12 @@ from dpproof.accountant.guarantees.rounding import show
 from dpproof.accountant.readable import Readable
 from dpproof.accountant.relation import R, require_same_relation
 from dpproof.accountant.run_counts.law import RunLaw, required_runs
-from dpproof.accountant.theorems.composition import (
-    compose as compose_guarantees,
-    post_process,
-    self_compose,
-)
+from dpproof.accountant.theorems import composition
 from dpproof.accountant.theorems.selection import select, select_above
 from dpproof.mechanisms import parameters
-from dpproof.mechanisms.mechanism import Mechanism, required_base
-from dpproof.mechanisms.outputs import Outputs, join, unpack
+from dpproof.mechanisms.mechanism import Mechanism, Outputs, join, required_base, unpack
 from dpproof.mechanisms.queries import Score, required_score, scored
-from dpproof.mechanisms.samplers import run_count, uniform_below
-from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.samplers import Rng, run_count, uniform_below
 
 COMPOSES: Final = "accountant.compose composes guarantees"
 
@@ -68,7 +60,7 @@ class Composed(Mechanism[R]):
 
     def guarantee(self) -> Guarantee[R]:
         """Return the composition of the parts' guarantees."""
-        return compose_guarantees(*[part.guarantee() for part in self.parts])
+        return composition.compose(*[part.guarantee() for part in self.parts])
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
         """Draw every part on every dataset, with independent randomness: one field a part."""
@@ -154,7 +146,7 @@ class Repeated(Rerun[R]):
 
     def guarantee(self) -> Guarantee[R]:
         """Return the ``count``-fold composition of the base's guarantee with itself."""
-        return self_compose(self.base.guarantee(), self.count)
+        return composition.self_compose(self.base.guarantee(), self.count)
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
         """Draw outputs of shape (self.count, ...), each with fresh randomness and fresh samples."""
@@ -231,7 +223,7 @@ class Chained(Mechanism[R]):
 
     def guarantee(self) -> Guarantee[R]:
         """Return the composition of both parts' guarantees."""
-        return compose_guarantees(self.first.guarantee(), self.then.guarantee())
+        return composition.compose(self.first.guarantee(), self.then.guarantee())
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
         """Draw the first part on every dataset, then the second on the dataset and that output."""
@@ -289,15 +281,14 @@ class Clamped(Mechanism[R]):
     def guarantee(self) -> Guarantee[R]:
         """Return the guarantee of the noise, after post-processing."""
         ends = f"[{show(self.lower)}, {show(self.upper)}]"
-        return post_process(self.noise.guarantee(), description=f"clamping to {ends}")
+        return composition.post_process(self.noise.guarantee(), description=f"clamping to {ends}")
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
         """Draw from the noise and clamp the outputs: float64."""
         drawn = self.noise.draw(datasets, count, rng)
         if drawn.dtype.names is not None:
-            raise ParameterError(
-                "noise", self.noise, "a mechanism that releases numbers, not several outputs"
-            )
+            allowed = "a mechanism that releases numbers, not several outputs"
+            raise ParameterError("noise", self.noise, allowed)
         return np.clip(drawn.astype(np.float64), float(self.lower), float(self.upper))
 
 

@@ -1,7 +1,5 @@
 """A mechanism on random samples, on the batches of an epoch, or on each record alone."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -22,11 +20,9 @@ from dpproof.mechanisms.correlated import factors
 from dpproof.mechanisms.correlated.matrix_mechanism import MatrixMechanism
 from dpproof.mechanisms.local.randomized_response import RandomizedResponse
 from dpproof.mechanisms.local.reports import Report
-from dpproof.mechanisms.mechanism import Mechanism, required_base
+from dpproof.mechanisms.mechanism import Mechanism, Outputs, required_base
 from dpproof.mechanisms.noise.gaussian import Gaussian
-from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.samplers import permutation, poisson_mask
-from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.samplers import Rng, permutation, poisson_mask
 
 
 @runtime_checkable
@@ -47,12 +43,9 @@ _BATCH = 2**20
 def draw_samples(
     data: object, scheme: sampling.SamplingScheme, count: int, rng: Rng, *, smaller: bool = False
 ) -> Iterator[list[Sequence[object] | NDArray[Any]]]:
-    """Draw ``count`` independent samples of the records, in batches: lists of samples.
-
-    Poisson samples keep the order of the records, others are in random order: else a record that
-    takes the place of another moves those between. ``smaller`` says whether a dataset of one record
-    less than the population, or one more, is a neighbour.
-    """
+    """Draw ``count`` independent samples of the records, in batches: lists of samples."""
+    # Poisson samples keep the order of the records, others are in random order: else a record that
+    # takes the place of another moves those between. ``smaller``: one record less is a neighbour.
     records = records_of(data)
     size, take = len(records), _taking(records)
     if not (
@@ -179,9 +172,8 @@ class Subsampled(OnBase[R]):
                 for samples in draw_samples(data, self.scheme, count, rng, smaller=smaller)
             ]
             if any(batch.shape[1:] != batches[0].shape[1:] for batch in batches):
-                raise ParameterError(
-                    "query", [batch.shape[1:] for batch in batches], "of one shape on every sample"
-                )
+                allowed = "of one shape on every sample"
+                raise ParameterError("query", [batch.shape[1:] for batch in batches], allowed)
             per_dataset.append(np.concatenate(batches))
         return np.stack(per_dataset)
 
@@ -241,9 +233,8 @@ class Shuffled(OnBase[R]):
     def _outputs(self, records: object, count: int, rng: Rng) -> Outputs:
         listed = list(records) if isinstance(records, Sequence | np.ndarray) else []
         if len(listed) != self.scheme.records:
-            raise DataError(
-                "data", records, f"a sequence of {self.scheme.records} records, as Shuffle says"
-            )
+            allowed = f"a sequence of {self.scheme.records} records, as Shuffle says"
+            raise DataError("data", records, allowed)
         reports = np.swapaxes(self.base.draw(listed, count, rng), 0, 1)
         if isinstance(self.base, RandomizedResponse):
             kinds = self.base.categories
@@ -289,8 +280,10 @@ class Allocated(OnBase[R]):
             raise ParameterError(
                 "scheme",
                 self.scheme,
-                "ShuffledBatches(...), RandomAllocation(...), BallsInBins(...) or "
-                "CyclicPoisson(...)",
+                (
+                    "ShuffledBatches(...), RandomAllocation(...), BallsInBins(...) or "
+                    "CyclicPoisson(...)"
+                ),
                 "schemes that draw a sample for every step go to subsample",
             )
 

@@ -1,7 +1,5 @@
 """Factors of matrix mechanisms, the rounds that a record takes part in, and the sensitivity."""
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
@@ -79,13 +77,12 @@ class LowerTriangular(Triangular):
         size = len(exact)
         square = 1 <= size <= MAX_DENSE_ROUNDS and all(len(row) == size for row in exact)
         if not square or any(not row[i] or any(row[i + 1 :]) for i, row in enumerate(exact)):
-            raise ParameterError(
-                "rows",
-                [list(map(float, row)) for row in exact],
+            allowed = (
                 f"a lower-triangular matrix, up to {MAX_DENSE_ROUNDS} x {MAX_DENSE_ROUNDS}, "
-                "without zeros on its diagonal",
-                "Toeplitz(coefficients, rounds=) takes more rounds",
+                "without zeros on its diagonal"
             )
+            hint = "Toeplitz(coefficients, rounds=) takes more rounds"
+            raise ParameterError("rows", [list(map(float, row)) for row in exact], allowed, hint)
         self.__attrs_init__(size, exact)
 
     @property
@@ -153,11 +150,8 @@ class Toeplitz(ToeplitzFactor):
         while exact and not exact[-1]:
             exact.pop()
         if not exact or not exact[0] or len(exact) > size:
-            raise ParameterError(
-                "coefficients",
-                list(map(float, exact)),
-                f"at most rounds = {size} numbers, the first of them not 0",
-            )
+            allowed = f"at most rounds = {size} numbers, the first of them not 0"
+            raise ParameterError("coefficients", list(map(float, exact)), allowed)
         self.__attrs_init__(size, tuple(exact))
 
     @property
@@ -349,12 +343,8 @@ class FixedEpochs(Participation):
     def within(self, rounds: int) -> Schedule:
         """Return rounds that are an epoch apart."""
         if rounds % self.epochs:
-            raise ParameterError(
-                "epochs",
-                self.epochs,
-                f"a divisor of rounds = {rounds}",
-                "MinSeparation(rounds) takes epochs that end within a batch",
-            )
+            hint = "MinSeparation(rounds) takes epochs that end within a batch"
+            raise ParameterError("epochs", self.epochs, f"a divisor of rounds = {rounds}", hint)
         return Schedule(rounds, rounds // self.epochs, self.epochs, fixed=True)
 
 
@@ -401,12 +391,9 @@ class SquaredSensitivity:
 
 
 def squared_sensitivity(factor: Factor, schedule: Schedule) -> SquaredSensitivity:
-    """Return the least bound of the square of the largest norm of C applied to contributions.
-
-    With X_ij the scalar product of columns i and j it is, over all patterns and all vectors of norm
-    at most 1, the largest sum of X_ij <v_i, v_j>; neither the sum of X nor a choice of signs bounds
-    it where X has negative entries. Proofs: proofs/theory/matrix.md.
-    """
+    """Return the least bound of the square of the largest norm of C applied to contributions."""
+    # X_ij = <column i, column j>: the largest sum of X_ij <v_i, v_j> over patterns and vectors of
+    # norm 1; where X has negative entries no choice of signs bounds it (proofs/theory/matrix.md).
     bounds = []
     if isinstance(factor, ToeplitzFactor):
         if factor.bands <= schedule.separation:
@@ -493,10 +480,8 @@ def _gram(rows: Rows) -> Rows:
 
 
 def _dual(gram: Rows, patterns: Sequence[Pattern]) -> SquaredSensitivity:
-    """Return the largest sum of a diagonal above X, pattern by pattern.
-
-    Row sums of absolute values are such a diagonal, and the least one where X >= 0.
-    """
+    """Return the largest sum of a diagonal above X, pattern by pattern."""
+    # Row sums of absolute values are such a diagonal, and the least one where X >= 0.
     largest, exact, duals = Fraction(0), True, []
     for pattern in patterns:
         part = [[gram[i][j] for j in pattern] for i in pattern]

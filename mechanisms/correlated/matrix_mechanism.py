@@ -1,7 +1,5 @@
 """Gaussian noise on weighted sums of rounds: matrix mechanisms, and tree aggregation."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Sequence
 from fractions import Fraction
@@ -21,12 +19,9 @@ from dpproof.accountant.relation import R
 from dpproof.accountant.side_conditions import ONE_SHAPE, OUTPUT_ALONE, PARTICIPATION, RANDOM_BITS
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.correlated import factors
-from dpproof.mechanisms.mechanism import NoiseMechanism
-from dpproof.mechanisms.noise.broadcast import on_grid, repeated_values
-from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.mechanism import NoiseMechanism, Outputs
 from dpproof.mechanisms.queries import real_values
-from dpproof.mechanisms.samplers import default_granularity
-from dpproof.mechanisms.samplers.rng import Rng, as_rng
+from dpproof.mechanisms.samplers import Rng, as_rng, repeated_values, with_noise
 from dpproof.mechanisms.samplers.rounded import gaussian_rounded_rationals
 
 Reals = NDArray[np.float64]
@@ -43,8 +38,6 @@ class NoisyRounds:
     Every row's sum of rounds is exact, gets fresh Gaussian noise, and is rounded to a grid
     that no data decides. What ``add`` returns is a function of these noisy sums alone.
     """
-
-    __slots__ = ("_factor", "_place", "_rng", "_rows", "_shape", "_sigma")
 
     def __init__(self, factor: factors.Factor, sigma: Fraction, rng: Rng) -> None:
         self._factor, self._sigma, self._rng = factor, sigma, rng
@@ -78,9 +71,8 @@ class NoisyRounds:
         return released.reshape(self._shape)
 
     def _noisy_sum(self, sums: Exact, below: int) -> Reals:
-        grid = default_granularity(self._sigma)
         exact = [Fraction(one, below << _PLACES) for one in sums]
-        return on_grid(gaussian_rounded_rationals(exact, self._sigma, grid, self._rng), grid)
+        return with_noise(gaussian_rounded_rationals, exact, self._sigma, self._rng)
 
 
 @final

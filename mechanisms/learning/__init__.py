@@ -4,18 +4,11 @@ A learner adds up one bounded contribution per record, computed on an integer gr
 function of the released state and of that record alone, and releases the sum with noise.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from dpproof.accountant import public_names
 
 if TYPE_CHECKING:
-    from dpproof.mechanisms.learning.aggregation import (
-        Aggregated as Aggregated,
-        aggregated as aggregated,
-    )
-    from dpproof.mechanisms.learning.class_means import ClassMeans as ClassMeans
     from dpproof.mechanisms.learning.covers import (
         Cover as Cover,
         CoverUnion as CoverUnion,
@@ -24,10 +17,20 @@ if TYPE_CHECKING:
         Polygon as Polygon,
         RandomDirections as RandomDirections,
     )
+    from dpproof.mechanisms.learning.descent import (
+        MarginDescent as MarginDescent,
+        PhasedHinge as PhasedHinge,
+        SoftmaxDescent as SoftmaxDescent,
+    )
     from dpproof.mechanisms.learning.exponential_halfspaces import (
         ExponentialHalfspaces as ExponentialHalfspaces,
     )
-    from dpproof.mechanisms.learning.featured import Featured as Featured, Projected as Projected
+    from dpproof.mechanisms.learning.featured import (
+        Aggregated as Aggregated,
+        Featured as Featured,
+        Projected as Projected,
+        aggregated as aggregated,
+    )
     from dpproof.mechanisms.learning.logistic_objective import (
         LogisticObjective as LogisticObjective,
         PureLogisticObjective as PureLogisticObjective,
@@ -43,12 +46,9 @@ if TYPE_CHECKING:
     from dpproof.mechanisms.learning.maps.scattering_features import (
         ScatteringFeatures as ScatteringFeatures,
     )
-    from dpproof.mechanisms.learning.margin_descent import (
-        MarginDescent as MarginDescent,
-        PhasedHinge as PhasedHinge,
-    )
     from dpproof.mechanisms.learning.perceptron import (
         BatchPerceptron as BatchPerceptron,
+        ClassMeans as ClassMeans,
         KeslerPerceptron as KeslerPerceptron,
         MeanHalfspace as MeanHalfspace,
     )
@@ -87,7 +87,6 @@ if TYPE_CHECKING:
         Subsets as Subsets,
         ZeroOne as ZeroOne,
     )
-    from dpproof.mechanisms.learning.softmax_descent import SoftmaxDescent as SoftmaxDescent
     from dpproof.mechanisms.learning.stops import (
         ChooseIterate as ChooseIterate,
         GaussianStop as GaussianStop,

@@ -28,47 +28,40 @@ from dpproof.accountant.relation import R, Relation, ReplaceOne
 from dpproof.accountant.sampling import Poisson, WithoutReplacement
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.blocks import BlockError, Blocks, added
-from dpproof.mechanisms.learning.grid import (
+from dpproof.mechanisms.learning.maps.feature_map import LinearMap
+from dpproof.mechanisms.learning.records import (
     PRODUCT_BITS,
     RECORD_BITS,
     STATE_BITS,
-    Integers,
-    Vectors,
-    row_width,
-    unit_rows,
-)
-from dpproof.mechanisms.learning.maps.feature_map import LinearMap
-from dpproof.mechanisms.learning.records import (
     GridRecords,
+    Integers,
     Matrix,
+    Vectors,
     as_records,
     empty,
     is_sparse,
     on_grid,
+    row_width,
+    unit_rows,
 )
 from dpproof.mechanisms.learning.stops import ChooseIterate, Stop
-from dpproof.mechanisms.mechanism import Mechanism
-from dpproof.mechanisms.noise.broadcast import on_grid as in_data_units
+from dpproof.mechanisms.mechanism import Mechanism, Outputs, record
 from dpproof.mechanisms.noise.gaussian import Gaussian
-from dpproof.mechanisms.outputs import Outputs, record
-from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers import (
-    default_granularity,
+    Rng,
     gaussian_rounded,
     poisson_mask,
     subset_without_replacement,
+    with_noise,
 )
-from dpproof.mechanisms.samplers.rng import Rng
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Batches:
-    """The samples of one dataset, drawn afresh for every step of every run.
+    """The samples of one dataset, fresh in every step of every run, of all its records."""
 
-    They are drawn from all records of the data, also those that contribute nothing because they are
-    blank or malformed: whether a record contributes must not change how the others are drawn.
-    """
+    # Records that contribute nothing are drawn too: whether one does must not change other draws.
 
     scheme: Poisson | WithoutReplacement
     total: int
@@ -101,9 +94,8 @@ def require_fixed_size(batch: object, *, rate: Fraction, relation: Relation) -> 
         allowed = "WithoutReplacement(sample_size=..., population_size=...) or None"
         raise ParameterError("batch", batch, allowed, "rate= is for Poisson samples")
     if not isinstance(relation, ReplaceOne):
-        raise ParameterError(
-            "batch", batch, f"None under {relation}", "give relation=ReplaceOne(), or rate="
-        )
+        allowed = f"None under {relation}"
+        raise ParameterError("batch", batch, allowed, "give relation=ReplaceOne(), or rate=")
     if rate != 1:
         raise ParameterError("rate", rate, "left out with batch=", "the batch has a fixed size")
 
@@ -150,11 +142,7 @@ class Contributions(ABC):
         """Return what adds up the contributions of some records in states, exactly."""
 
     def totals(self, states: Vectors, chosen: NDArray[np.bool_] | None) -> Totals:
-        """Add up the contributions of the chosen records in every state, exactly.
-
-        ``chosen`` is a mask of shape (runs, all records of the data or more); None takes all. What
-        one record adds depends on the state and that record alone.
-        """
+        """Add up exactly what records add in every state; ``chosen`` is (runs, records) or None."""
         if chosen is not None:
             chosen = chosen[:, self.grid.positions]
         add, sums, counts = self.at(states), np.zeros_like(states), np.zeros(len(states), np.int64)
@@ -303,9 +291,7 @@ class NoisySums(Generic[R]):
 
     def _noisy(self, sums: Vectors, rng: Rng) -> Vectors:
         """Add noise to sums in units of the norm bound; round to a grid that sigma decides."""
-        scale = self.sigma / self.norm
-        grain = default_granularity(scale)
-        return in_data_units(gaussian_rounded(sums * 2.0**-RECORD_BITS, scale, grain, rng), grain)
+        return with_noise(gaussian_rounded, sums * 2.0**-RECORD_BITS, self.sigma / self.norm, rng)
 
 
 def learned(
@@ -358,10 +344,7 @@ def hinge_limits(threshold: float) -> Limits:
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class HalfspaceMistakes(Contributions):
-    """Contributions y x of the records of which y <w / ||w||, x> is at most a limit of the state.
-
-    Classes are 1 and 0 for the labels 1 and -1; limits are in units of 2^-52, of whole products.
-    """
+    """Contributions y x of records with y <w / ||w||, x> at most a limit, in units of 2^-52."""
 
     grid: GridRecords
     limits: Limits
@@ -463,7 +446,7 @@ class InBlocks(Contributions):
         return self.like.advance(states, noisy, step)
 
 
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class SumLearner(Mechanism[R], ABC):
     """A learner whose states follow from noisy sums of contributions, a fixed number of times."""
 
@@ -515,8 +498,7 @@ class SumLearner(Mechanism[R], ABC):
 
     def _read(self, data: object) -> GridRecords:
         """Put the labelled rows on the grid in units of the norm bound."""
-        norm = None if self.norm is None else float(self.norm)
-        return on_grid(data, self._encode, norm=norm, features=self.features, compact=True)
+        return on_grid(data, self._encode, norm=self.norm, features=self.features, compact=True)
 
     @property
     @final
@@ -525,7 +507,7 @@ class SumLearner(Mechanism[R], ABC):
         return Fraction(1) if self.norm is None else self.norm
 
 
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class StepLearner(SumLearner[R], ABC):
     """A learner whose every step sees all records, a Poisson sample, or one of a fixed size."""
 

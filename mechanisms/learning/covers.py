@@ -1,7 +1,5 @@
 """Finite sets of directions that come close to every direction."""
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -14,9 +12,8 @@ from numpy.typing import ArrayLike
 from dpproof.accountant import ParameterError, arguments as check
 from dpproof.accountant.readable import Readable
 from dpproof.mechanisms import parameters
-from dpproof.mechanisms.learning.grid import STATE_BITS, Vectors, unit_rows
 from dpproof.mechanisms.learning.maps import feature_map
-from dpproof.mechanisms.parameters import named
+from dpproof.mechanisms.learning.records import STATE_BITS, Vectors, unit_rows
 from dpproof.mechanisms.samplers.rng import ReplayRng
 
 MOST_CANDIDATES: Final = 10**8
@@ -181,7 +178,7 @@ _LEAST: Final = 4
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class Polygon(Cover):
     """The corners of a regular polygon: every direction of the plane has one within pi / corners.
 
@@ -220,7 +217,7 @@ class Polygon(Cover):
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class CubeSurface(Cover):
     """Directions to the centres of cells on the 2 k faces of the cube [-1, 1]^k.
 
@@ -280,7 +277,7 @@ _BLOCK: Final = 4096
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class RandomDirections(Cover):
     """Directions uniform on the sphere, in pairs of opposite ones, from a public seed.
 

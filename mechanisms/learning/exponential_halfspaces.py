@@ -6,8 +6,6 @@ candidates it is, uniformly; a second pass over a small part of the candidates f
 holds counts and never the candidates, and nothing is computed in floating point that decides.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -25,14 +23,10 @@ from dpproof.accountant.relation import R
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.learning.bounded_updates import signed, signs
 from dpproof.mechanisms.learning.covers import Cover, CoverUnion, FiniteCover
-from dpproof.mechanisms.learning.grid import PRODUCT_BITS, Integers, Vectors
 from dpproof.mechanisms.learning.maps.feature_map import FeatureMap, LinearMap, map_or_none
-from dpproof.mechanisms.learning.records import on_grid
-from dpproof.mechanisms.mechanism import Mechanism
-from dpproof.mechanisms.outputs import Outputs, record
-from dpproof.mechanisms.parameters import named
-from dpproof.mechanisms.samplers import categorical_exp, uniform_below
-from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.learning.records import PRODUCT_BITS, Integers, Vectors, on_grid
+from dpproof.mechanisms.mechanism import Mechanism, Outputs, record
+from dpproof.mechanisms.samplers import Rng, categorical_exp, uniform_below
 from dpproof.mechanisms.selection.exponential import ExponentialMechanism
 
 Progress = Callable[[int, int], None]
@@ -59,8 +53,6 @@ class Block:
 class Mistakes:
     """The numbers of mistakes y <w, x> <= 0 of a cover's directions, exactly."""
 
-    __slots__ = ("_exact", "_flags", "_near", "_rough", "_slack", "paired")
-
     def __init__(self, signed: Vectors, *, paired: bool) -> None:
         """Keep the records in binary32 too: products of integers up to 2^24 are nearly exact."""
         self._exact = np.ascontiguousarray(signed.T)
@@ -80,11 +72,9 @@ class Mistakes:
         return int(np.clip(_ENTRIES // max(self._exact.shape[1], 1), 16, _ROWS))
 
     def counts(self, vectors: Vectors) -> Integers:
-        """Count the mistakes of at most ``rows`` directions w on the grid, if paired of -w, too.
-
-        Proof: a product beyond the error of binary32 has the sign of the exact one. Rows with any
-            other product are counted again in binary64, where products are exact integers.
-        """
+        """Count the mistakes of at most ``rows`` directions w on the grid, if paired of -w, too."""
+        # A product beyond the error of binary32 has the sign of the exact one. Rows with any other
+        # are counted again in binary64, where products are exact integers.
         near, flags = self._near[: len(vectors)], self._flags[: len(vectors)]
         np.matmul(vectors.astype(np.float32), self._rough, out=near)
         wrong = _true_counts(np.less_equal(near, 0, out=flags))
@@ -130,9 +120,8 @@ def draw_candidates(
     weights: list[int] = []
     owners: list[int] = []
     for owner, block in enumerate(blocks):
-        total = sum(
-            (part.levels for part in parts if part.block is block), start=np.zeros(1, np.int64)
-        )
+        start = np.zeros(1, np.int64)
+        total = sum((part.levels for part in parts if part.block is block), start=start)
         present = np.flatnonzero(total)
         levels.extend(present.tolist())
         weights.extend(int(total[level]) * int(block.weight * scale) for level in present)
@@ -231,7 +220,7 @@ def _positive_or_none(value: Number | None, name: str = "value") -> Fraction | N
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class ExponentialHalfspaces(Mechanism[R]):
     """Pick a direction of a public cover, those with few mistakes exponentially likely.
 
@@ -436,9 +425,8 @@ class ExponentialHalfspaces(Mechanism[R]):
 
 def fewest_mistakes(epsilon: Fraction, relation: R) -> ExponentialMechanism[R]:
     """Return the exponential mechanism on the negative numbers of mistakes."""
-    return ExponentialMechanism(
-        epsilon=epsilon, sensitivity=LInf(1, relation), monotone=not relation.symmetric
-    )
+    monotone = not relation.symmetric
+    return ExponentialMechanism(epsilon=epsilon, sensitivity=LInf(1, relation), monotone=monotone)
 
 
 def _check_widths(cover: object, plan: FeatureMap | None) -> None:

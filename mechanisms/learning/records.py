@@ -1,9 +1,20 @@
-"""Labelled records: rows of numbers, and one label each."""
+"""Labelled records, and vectors on an integer grid: rows of numbers, and one label each.
+
+Scalar products of a record and a state are exact in binary64. Records on the grid are integer
+vectors k with ||k|| <= 2^24, states integer vectors h with ||h|| <= 2^28. By Cauchy and Schwarz
+every partial sum of k_1 h_1 + ... + k_d h_d, in any order and with or without fused operations, is
+an integer of size at most 2^52, so a binary64 matrix product makes no rounding error. Hence the
+value computed for one record does not depend on which other records are there.
+
+A binary64 matrix product of real numbers lacks this property: the result for one row changes with
+the number of rows, so adding one record would change the contribution of another.
+"""
 
 from __future__ import annotations
 
 import functools
 import importlib
+import math
 import numbers
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -13,11 +24,102 @@ from typing import Any, Final, TypeAlias, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpproof.accountant.errors import ParameterError
+from dpproof.accountant import ParameterError, arguments
 from dpproof.accountant.form import withholding
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.blocks import MOST_RECORDS, Blocks
-from dpproof.mechanisms.learning.grid import WIDEST, Integers, Vectors, grid_rows
+
+RECORD_BITS: Final = 24
+STATE_BITS: Final = 28
+# Soundness: a product of a record and a state is in units of 2^-52, and is at most 2^52 units.
+PRODUCT_BITS: Final = RECORD_BITS + STATE_BITS
+
+# Soundness: with at most 2^24 coordinates below 2^19, a sum of squares is below 2^62.
+WIDEST: Final = 2**24
+_SQUARES_BITS: Final = 62
+
+Vectors = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+def row_width(value: int | None, name: str = "value") -> int | None:
+    """Keep the number of features of a row, at most ``WIDEST``; None takes it from the data."""
+    width = None if value is None else arguments.count(**{name: value})
+    if width is not None and width > WIDEST:
+        raise ParameterError(name, value, f"at most {WIDEST}")
+    return width
+
+
+def unit_rows(rows: Vectors, bits: int, *, width: int | None = None) -> Vectors:
+    """Scale finite rows to Euclidean norm 1, and truncate them to integers in units of 2^-bits.
+
+    The sum of their squares is at most 2^(2 bits), exactly; a zero row stays zero. ``width`` is d,
+    at most ``WIDEST``, where zeros are left out of rows. ``bits`` is at most 28.
+
+    Laws: a row of the result depends on that row of the input alone, bit for bit.
+    Proof: the largest coordinate, the scaling by a power of two and the truncation are exact; the
+        squares are added as integers below 2^62; square root and division are rounded correctly
+        coordinate by coordinate. What exceeds the norm by a rounding error moves towards zero.
+    """
+    whole, squares, _ = _integers(rows, width)
+    length = np.sqrt(np.where(squares > 0, squares, 1).astype(np.float64))
+    steps = np.trunc(whole * 2.0**bits / length[:, np.newaxis])
+    while (long := _squares(steps) > 1 << 2 * bits).any():
+        steps[long] -= np.sign(steps[long])
+    return steps
+
+
+def clipped_rows(rows: Vectors, norm: float, bits: int, *, width: int | None = None) -> Vectors:
+    """Divide rows by ``norm``, shorten those longer than 1, and truncate, as ``unit_rows`` does.
+
+    The integers approximate (row / norm) min(1, norm / ||row||) 2^bits. A row that is a multiple of
+    norm 2^-bits and no longer than norm, a power of two, is kept exactly.
+    """
+    _, squares, exponent = _integers(rows, width)
+    with np.errstate(over="ignore"):
+        length = np.ldexp(np.sqrt(squares.astype(np.float64)), exponent) / norm
+    short = length <= 1
+    inside = np.where(short[:, np.newaxis], rows, 0.0)
+    steps = np.trunc(inside / norm * 2.0**bits)
+    outside = ~short | (_squares(steps) > 1 << 2 * bits)
+    steps[outside] = unit_rows(rows[outside], bits, width=width)
+    return steps
+
+
+def grid_rows(rows: Vectors, norm: arguments.Number | None, *, width: int | None = None) -> Vectors:
+    """Put rows on the grid of records: clipped to a norm, or scaled to norm 1 if it is None."""
+    if norm is None:
+        return unit_rows(rows, RECORD_BITS, width=width)
+    return clipped_rows(rows, float(norm), RECORD_BITS, width=width)
+
+
+def displacement(features: int) -> float:
+    """Return a bound of the distance of a grid row, times 2^-24, from the exactly scaled row.
+
+    Proof: of d features a coordinate is moved by at most 2 units of 2^-24 by truncation and
+        shortening. The row that is scaled keeps K = (62 - bits of d) // 2 bits of its largest
+        coordinate, so its direction and its length move by at most 2 sqrt(d) 2^(1 - K) each.
+    """
+    kept = (_SQUARES_BITS - features.bit_length()) // 2
+    return math.sqrt(features) * (3 * 2.0**-RECORD_BITS + 4 * 2.0 ** (1 - kept))
+
+
+def _integers(rows: Vectors, width: int | None) -> tuple[Vectors, Integers, Integers]:
+    """Return integers z with row = z 2^exponent up to truncation, sums of squares, exponents."""
+    kept = (_SQUARES_BITS - (width or rows.shape[1]).bit_length()) // 2
+    largest = np.abs(rows).max(axis=1, initial=0.0)
+    exponent = np.frexp(largest)[1].astype(np.int64) - kept
+    half = exponent // 2  # two exact products, where one power of two could overflow
+    first, second = np.ldexp(1.0, -half), np.ldexp(1.0, half - exponent)
+    whole = np.trunc(rows * first[:, np.newaxis] * second[:, np.newaxis])
+    return whole, _squares(whole), exponent
+
+
+def _squares(steps: Vectors) -> Integers:
+    """Return the sum of the squares of every row, in integers."""
+    whole = steps.astype(np.int64)
+    return np.asarray(np.einsum("ij,ij->i", whole, whole))
+
 
 _DATA: Final = (
     "Records(X, y), a pair (X, y) of arrays, an array whose last column is the label, or a "
@@ -86,9 +188,8 @@ class Records:
         if row_array.dtype.kind not in "fiub" or row_array.ndim != 2:
             raise ParameterError("rows", row_array.shape, "numbers of shape (records, features)")
         if label_array.dtype.kind not in "fiub" or label_array.shape != row_array.shape[:1]:
-            raise ParameterError(
-                "labels", label_array.shape, "one number per row, shape (records,)"
-            )
+            allowed = "one number per row, shape (records,)"
+            raise ParameterError("labels", label_array.shape, allowed)
         with np.errstate(over="ignore"):
             object.__setattr__(self, "rows", row_array.astype(np.float64, copy=False))
             object.__setattr__(self, "labels", label_array.astype(np.float64, copy=False))
@@ -125,13 +226,9 @@ class Records:
 @final
 @dataclass(frozen=True, slots=True, repr=False)
 class GridRecords:
-    """The records that contribute: on the grid of ``grid``, blank and malformed ones left out.
+    """The records that contribute, on the grid; ``total`` counts blank and malformed ones, too."""
 
-    Attributes:
-        vectors: integers as floats, shape (n, d); row norms are at most 2^24. Sparse if rows are.
-        positions: the position of each of them in the data, increasing.
-        total: the number of records of the data, with those left out.
-    """
+    # Vectors are integers as floats, of norm at most 2^24, sparse if rows are; positions increase.
 
     vectors: Matrix
     classes: Integers
@@ -171,23 +268,17 @@ def on_grid(
     data: object,
     encode: Encoder,
     *,
-    norm: float | None,
+    norm: arguments.Number | None,
     features: int | None,
     compact: bool = False,
 ) -> GridRecords:
-    """Read labelled records, and put each on the grid in units of the norm bound.
+    """Read labelled records, and put each by itself on the grid in units of the norm bound.
 
     A record contributes nothing, and is left out, if a number of it is nan or infinite, its width
-    is wrong, its label is unknown, or its row is zero on the grid, as a blank one's is. No record
-    raises an error; the shapes of whole arrays do. What becomes of one does not depend on the
-    others.
-
-    Args:
-        data: as ``_DATA`` says; the label is the last column of an array.
-        encode: from labels to class numbers, -1 if unknown; one label at a time.
-        norm: rows are clipped to this Euclidean norm; None scales every row to norm 1.
-        features: the width of a row; None takes that of the array, which is public.
-        compact: keep sparse rows sparse and others in float32, which holds all the integers.
+    is wrong, ``encode`` gives -1 for its label, or its row is zero on the grid, as a blank one's
+    is. No record raises an error; the shapes of whole arrays do. Rows are clipped to the norm;
+    None scales them to norm 1. None as ``features`` takes the array's width, which is public.
+    ``compact`` keeps sparse rows sparse and others in float32, which holds all the integers.
     """
     pieces = data.pieces() if isinstance(data, Blocks) else [data]
     total, ready, vectors, classes, positions = 0, 0, None, [], []
@@ -273,9 +364,8 @@ def as_records(data: object, features: int | None) -> Records:
     if not isinstance(data, Sequence) or isinstance(data, str | bytes):
         raise ParameterError("data", type(data).__name__, _DATA)
     if features is None:
-        raise ParameterError(
-            "features", None, "given for a sequence of records", "it does not say how wide they are"
-        )
+        allowed = "given for a sequence of records"
+        raise ParameterError("features", None, allowed, "it does not say how wide they are")
     read = [_pair(record, features) for record in data]
     rows = np.array([row for row, _ in read], dtype=np.float64).reshape(len(read), features)
     return Records(rows, np.array([label for _, label in read], dtype=np.float64))

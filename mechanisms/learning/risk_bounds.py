@@ -4,8 +4,6 @@ Every bound is an upper end: terms above 0 are added and multiplied, each operat
 errs by a few units in the last place, and every result is enlarged by much more.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -25,10 +23,9 @@ from dpproof.mechanisms import parameters
 from dpproof.mechanisms.combinators.composed import FollowUp
 from dpproof.mechanisms.learning.maps.feature_map import FeatureMap, map_or_none
 from dpproof.mechanisms.learning.perceptron import BatchPerceptron, KeslerPerceptron, Perceptron
+from dpproof.mechanisms.mechanism import Outputs
 from dpproof.mechanisms.noise.gaussian import Gaussian
-from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.parameters import named
-from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.samplers import Rng
 
 # Soundness: fewer than a hundred operations and functions err by less, relative to their results.
 _SLACK: Final = 2.0**-40
@@ -185,10 +182,7 @@ def holdout_risk(count: NoisyCount, *, failure: Number = 0.05) -> RiskBound:
 
 
 def _below(count: NoisyCount, risk: float) -> float:
-    """Return the probability, from above, that a draw of B + N(0, sigma^2) is at most the count.
-
-    Rounds: up. Every term is positive; logarithms err by their parts, terms and sums relatively.
-    """
+    """Return the probability, rounded up, that a draw of B + N(0, sigma^2) is at most the count."""
     from scipy.special import gammaln, ndtr  # noqa: PLC0415 - as for ``_quantile``
 
     sigma = floats_around(Fraction(count.sigma))[1]
@@ -328,10 +322,8 @@ def _half(failure: Number) -> float:
 
 
 def _quantile(chance: Fraction) -> float:
-    """Return z at or above the point that a standard normal variable exceeds with a chance < 1/2.
-
-    Below what floats resolve z is sqrt(2 log(1/chance)), as P(Z > z) <= e^(-z^2/2) / 2.
-    """
+    """Return z at or above the point that a standard normal exceeds with a chance < 1/2."""
+    # Below what floats resolve z is sqrt(2 log(1/chance)), as P(Z > z) <= e^(-z^2/2) / 2.
     from scipy.special import ndtri  # noqa: PLC0415 - its import takes longer than all of ours
 
     low = floats_around(chance)[0]
@@ -342,11 +334,8 @@ def _quantile(chance: Fraction) -> float:
 
 
 def _kl_inverse(share: float, budget: float) -> float:
-    """Return a risk at or above the largest one, r, with kl(share, r) <= budget.
-
-    Proof: kl(share, r) grows with r, and at what is returned its value, less an error of at most
-        eight units in the last place of its terms and of 1, is at least the budget.
-    """
+    """Return a risk at or above the largest one, r, with kl(share, r) <= budget."""
+    # It grows with r, and its value, less eight units in the last place, is at least the budget.
 
     def below(risk: float) -> bool:
         gain = share * math.log(share / risk) if share > 0 else 0.0
@@ -363,7 +352,7 @@ _ENTRIES: Final = 2**22
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class NoisyMistakes(FollowUp[R]):
     """Count the records that released weights get wrong, and add Gaussian noise.
 
@@ -428,11 +417,7 @@ class NoisyMistakes(FollowUp[R]):
 def mistakes(
     weights: NDArray[np.float64], data: object, *, margin: Number = 0
 ) -> NDArray[np.int64]:
-    """Count the records that each of some models gets wrong, or within a margin; it is private.
-
-    Weights have shape (models, features) for labels +1 and -1, or (models, classes, features).
-    Removing a record lowers a count by 1 if the model gets it wrong, else by 0.
-    """
+    """Count the records that models get wrong, or within a margin; one record counts at most 1."""
     given: dict[str, Any] = {"margin": margin, "features": weights.shape[-1], "norm": None}
     given |= {"steps": 1, "sigma": 1, "relation": AddRemove()}
     two = weights.ndim == 2

@@ -4,13 +4,11 @@ A test looks at noisy values only, so where it stops is a function of what was r
 are paid for, whether they are made or not: ending early is no refund.
 """
 
-from __future__ import annotations
-
 import functools
 from abc import ABC
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, final
+from typing import final
 
 import numpy as np
 from attrs import field, frozen
@@ -22,14 +20,11 @@ from dpproof.accountant.readable import Readable
 from dpproof.accountant.relation import AddRemove, R
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.combinators.composed import compose
-from dpproof.mechanisms.learning.grid import Integers, Vectors
+from dpproof.mechanisms.learning.records import Integers, Vectors
 from dpproof.mechanisms.mechanism import Mechanism
-from dpproof.mechanisms.noise.broadcast import on_grid
 from dpproof.mechanisms.noise.gaussian import Gaussian
 from dpproof.mechanisms.noise.laplace import Laplace
-from dpproof.mechanisms.parameters import named
-from dpproof.mechanisms.samplers import default_granularity, gaussian_rounded, laplace_rounded
-from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.samplers import Rng, gaussian_rounded, laplace_rounded, with_noise
 from dpproof.mechanisms.samplers.rounded import NoisyReals, exceeding
 from dpproof.mechanisms.selection.above_threshold import AboveThreshold
 from dpproof.mechanisms.selection.exponential import ExponentialMechanism
@@ -73,7 +68,7 @@ class Stop(Readable, ABC):  # a rule overrides what it needs
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class LaplaceStop(Stop):
     """Stop when the number of sampled mistakes, with Laplace noise, is below a constant.
 
@@ -99,11 +94,11 @@ class LaplaceStop(Stop):
 
     def now(self, sums: Vectors, counts: Integers, sigma: float, rng: Rng) -> NDArray[np.bool_]:
         """Compare the noisy counts with the constant."""
-        return _noisy(laplace_rounded, counts, self.scale, rng) < float(self.below)
+        return with_noise(laplace_rounded, counts, self.scale, rng) < float(self.below)
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class GaussianStop(Stop):
     """Stop when the number of sampled mistakes, with Gaussian noise, is below a constant.
 
@@ -136,16 +131,11 @@ class GaussianStop(Stop):
 
     def now(self, sums: Vectors, counts: Integers, sigma: float, rng: Rng) -> NDArray[np.bool_]:
         """Compare the noisy counts with the constant."""
-        return _noisy(gaussian_rounded, counts, self.sigma, rng) < float(self.below)
-
-
-def _noisy(rounded: Callable[..., Any], counts: Integers, scale: Fraction, rng: Rng) -> Vectors:
-    grain = default_granularity(scale)
-    return on_grid(rounded(counts.astype(np.float64), scale, grain, rng), grain)
+        return with_noise(gaussian_rounded, counts, self.sigma, rng) < float(self.below)
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class NormStop(Stop):
     """Stop when the noisy sum is short: its squared norm, less that of the noise, is below below^2.
 
@@ -170,7 +160,7 @@ class NormStop(Stop):
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class ChooseIterate(Stop):
     """Make all steps, then pick the state with few mistakes on all records.
 
@@ -207,7 +197,7 @@ class ChooseIterate(Stop):
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class SparseVectorStop(Stop):
     """Stop at the first state whose noisy number of mistakes is below a noisy constant.
 
@@ -230,17 +220,14 @@ class SparseVectorStop(Stop):
         Fraction(100, 1)
     """
 
+    counts_all = True
+
     threshold_scale: Fraction = field(converter=parameters.scale)
     query_scale: Fraction = field(converter=parameters.scale)
     below: Fraction = field(converter=parameters.real)
 
     def __attrs_post_init__(self) -> None:
         self._tests(AddRemove())  # refuses a constant that floats do not hold
-
-    @property
-    def counts_all(self) -> bool:
-        """Return True: the tests count the mistakes among all records."""
-        return True
 
     def beside(self, relation: R) -> Guarantee[R]:
         """Return the guarantee of all tests together, made once."""

@@ -1,7 +1,5 @@
 """Local randomisers of a category: randomised response, hashing, subsets, bits; and surveys."""
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -34,12 +32,15 @@ from dpproof.mechanisms.local.reports import (
     require_reports,
     share_down,
 )
-from dpproof.mechanisms.noise.broadcast import repeated_values
-from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.samplers import randomized_response
-from dpproof.mechanisms.samplers.discrete import subsets_without_replacement
-from dpproof.mechanisms.samplers.rng import Rng
-from dpproof.mechanisms.samplers.uniform import bernoulli, uniform_below
+from dpproof.mechanisms.mechanism import Outputs
+from dpproof.mechanisms.samplers import (
+    Rng,
+    bernoulli,
+    randomized_response,
+    repeated_values,
+    subsets_without_replacement,
+    uniform_below,
+)
 
 _MOST_EPSILON, _MOST_CATEGORIES, _MOST_ESTIMATED = 1024, 2**62, 2**20
 

@@ -1,7 +1,5 @@
 """Local reports of one category: their shared pair, exact probabilities and frequencies."""
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence

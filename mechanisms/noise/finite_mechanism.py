@@ -1,7 +1,5 @@
 """Any mechanism with finitely many inputs and outputs, from its table of probabilities."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import permutations
@@ -17,11 +15,10 @@ from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.relation import R
 from dpproof.accountant.side_conditions import CATEGORIES, OUTPUT_ALONE, RANDOM_BITS
 from dpproof.mechanisms import parameters
-from dpproof.mechanisms.mechanism import QueryMechanism
-from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.mechanism import Outputs, QueryMechanism
 from dpproof.mechanisms.queries import whole_values
+from dpproof.mechanisms.samplers import Rng
 from dpproof.mechanisms.samplers.discrete import from_law
-from dpproof.mechanisms.samplers.rng import Rng
 
 Table: TypeAlias = tuple[tuple[Fraction, ...], ...]
 Neighbours: TypeAlias = tuple[tuple[int, int], ...]
@@ -49,12 +46,9 @@ def _table(table: Sequence[Sequence[arguments.Number]], _name: str = "value") ->
         raise ParameterError("table", (len(exact), len(exact[0]) if exact else 0), allowed)
     for row in exact:
         if len(row) != len(exact[0]) or sum(row) != 1:
-            raise ParameterError(
-                "table",
-                [float(one) for one in row],
-                "rows of one length that sum to exactly 1",
-                "give fractions.Fraction, as floats are their exact binary values",
-            )
+            allowed = "rows of one length that sum to exactly 1"
+            hint = "give fractions.Fraction, as floats are their exact binary values"
+            raise ParameterError("table", [float(one) for one in row], allowed, hint)
     return exact
 
 

@@ -1,7 +1,5 @@
 """Gaussian noise: on real values, with a covariance, on whole numbers, and as a Skellam number."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Sequence
@@ -26,14 +24,20 @@ from dpproof.accountant.sensitivity import L1, L2, Differences, L2Contribution, 
 from dpproof.accountant.side_conditions import SENSITIVITY, SUM_OF_CONTRIBUTIONS
 from dpproof.accountant.theorems.subsampling import subsample_gaussian_sum, subsample_poisson
 from dpproof.mechanisms import parameters
-from dpproof.mechanisms.mechanism import NoiseMechanism
-from dpproof.mechanisms.noise.broadcast import add_whole, on_grid, repeated_values
-from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.mechanism import NoiseMechanism, Outputs
 from dpproof.mechanisms.queries import real_values, whole_values
-from dpproof.mechanisms.samplers import default_granularity, discrete_gaussian, gaussian_rounded
+from dpproof.mechanisms.samplers import (
+    Rng,
+    add_whole,
+    default_granularity,
+    discrete_gaussian,
+    gaussian_rounded,
+    repeated_values,
+    skellam,
+    with_noise,
+)
 from dpproof.mechanisms.samplers.arrays import scale as noise_scale
-from dpproof.mechanisms.samplers.discrete import require_variance, skellam
-from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.samplers.discrete import require_variance
 from dpproof.mechanisms.samplers.rounded import gaussian_rounded_rationals
 
 MECHANISM_GAUSSIAN: Final = Theorem(
@@ -126,9 +130,7 @@ class Gaussian(NoiseMechanism[R]):
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
         """Draw the value plus noise, rounded to the grid: float64, shape (datasets, count, ...)."""
         values = repeated_values(real_values(self.query, datasets), count)
-        return on_grid(
-            gaussian_rounded(values, self.sigma, self.granularity, rng), self.granularity
-        )
+        return with_noise(gaussian_rounded, values, self.sigma, rng, self.granularity)
 
 
 _CANONNE = "Canonne, Kamath & Steinke 2020, arXiv:2004.00010"
@@ -355,9 +357,7 @@ class CorrelatedGaussian(NoiseMechanism[R]):
         exact = solved(self.factor, [Fraction(float(one)) for one in row])
         sums = np.empty((count, len(exact)))
         for place, (value, sigma) in enumerate(zip(exact, self.sigmas, strict=True)):
-            grid = default_granularity(sigma)
-            steps = gaussian_rounded_rationals([value] * count, sigma, grid, rng)
-            sums[:, place] = on_grid(steps, grid)
+            sums[:, place] = with_noise(gaussian_rounded_rationals, [value] * count, sigma, rng)
         return sums @ np.array(self.factor, dtype=np.float64).T
 
     def _square(self, change: Sequence[Fraction]) -> Fraction:

@@ -1,7 +1,5 @@
 """Histograms: tables of counts, whose sensitivity follows from what one record adds to them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, Final, Literal, TypeAlias, final
@@ -17,11 +15,10 @@ from dpproof.accountant.pairs.product import Factor, Product
 from dpproof.accountant.relation import R
 from dpproof.accountant.side_conditions import FEW_CELLS
 from dpproof.mechanisms import parameters
-from dpproof.mechanisms.mechanism import QueryMechanism
+from dpproof.mechanisms.mechanism import Outputs, QueryMechanism
 from dpproof.mechanisms.noise.gaussian import DiscreteGaussian
 from dpproof.mechanisms.noise.laplace import DiscreteLaplace
-from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.samplers import Rng
 
 Noise: TypeAlias = Literal["gaussian", "laplace"]
 

@@ -1,7 +1,5 @@
 """Laplace noise: on real values, on whole numbers, truncated, in stairs, and canonical."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from fractions import Fraction
@@ -21,16 +19,23 @@ from dpproof.accountant.pairs.product import Factor, Product
 from dpproof.accountant.relation import R
 from dpproof.accountant.side_conditions import SENSITIVITY
 from dpproof.mechanisms import parameters
-from dpproof.mechanisms.mechanism import NoiseMechanism
-from dpproof.mechanisms.noise.broadcast import add_whole, on_grid, repeated_values
+from dpproof.mechanisms.mechanism import NoiseMechanism, Outputs
 from dpproof.mechanisms.noise.finite_mechanism import MECHANISM_FINITE, attained_by
-from dpproof.mechanisms.outputs import Outputs
 from dpproof.mechanisms.queries import one_integer, real_values, whole_values
-from dpproof.mechanisms.samplers import default_granularity, discrete_laplace, laplace_rounded
+from dpproof.mechanisms.samplers import (
+    Rng,
+    add_whole,
+    bernoulli,
+    default_granularity,
+    discrete_laplace,
+    laplace_rounded,
+    repeated_values,
+    uniform_below,
+    with_noise,
+)
 from dpproof.mechanisms.samplers.discrete import from_law
 from dpproof.mechanisms.samplers.enclosure import exp_minus
-from dpproof.mechanisms.samplers.rng import Rng
-from dpproof.mechanisms.samplers.uniform import bernoulli, geometric_ratio, uniform_below
+from dpproof.mechanisms.samplers.rng import geometric_ratio
 
 MECHANISM_LAPLACE: Final = Theorem(
     rule="mechanism/laplace",
@@ -118,7 +123,7 @@ class Laplace(NoiseMechanism[R]):
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
         """Draw the value plus noise, rounded to the grid: float64, shape (datasets, count, ...)."""
         values = repeated_values(real_values(self.query, datasets), count)
-        return on_grid(laplace_rounded(values, self.scale, self.granularity, rng), self.granularity)
+        return with_noise(laplace_rounded, values, self.scale, rng, self.granularity)
 
 
 MECHANISM_DISCRETE_LAPLACE: Final = Theorem(
@@ -269,12 +274,8 @@ def _masses(epsilon: Fraction, delta: Fraction, units: int) -> tuple[Fraction, .
         weights = (*reversed(powers), *powers[1:])
         if len(weights) > units and sum(weights[:units]) <= delta * total:
             return tuple(one / total for one in weights)
-    raise ParameterError(
-        "epsilon",
-        float(epsilon),
-        f"at least what noise of size at most {_MOST_REACH} attains at this delta",
-        "DiscreteLaplace has no such limit",
-    )
+    allowed = f"at least what noise of size at most {_MOST_REACH} attains at this delta"
+    raise ParameterError("epsilon", float(epsilon), allowed, "DiscreteLaplace has no such limit")
 
 
 _MOST_STAIR_UNITS: Final = 2**40
@@ -450,12 +451,9 @@ class CanonicalNoise(NoiseMechanism[R]):
         while below[-1] > 0 and len(below) <= _MOST_STEPS:
             below.append(max(Fraction(0), below[-1] - self.delta) / ratio)
         if below[-1] > 0 or ratio <= 1:
-            raise ParameterError(
-                "epsilon",
-                float(self.epsilon),
-                f"at least what {_MOST_STEPS} steps attain at this delta",
-                "DiscreteLaplace has no such limit",
-            )
+            allowed = f"at least what {_MOST_STEPS} steps attain at this delta"
+            hint = "DiscreteLaplace has no such limit"
+            raise ParameterError("epsilon", float(self.epsilon), allowed, hint)
         half = [more - less for more, less in pairwise(below)]
         return (*reversed(half), 1 - 2 * below[0], *half)
 
@@ -476,7 +474,7 @@ class CanonicalNoise(NoiseMechanism[R]):
 
     def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
         """Draw the value plus noise: integers of shape (datasets, count)."""
-        values, masses = repeated_values(one_integer(self.query, datasets), count), self.masses()
+        values, masses = (repeated_values(one_integer(self.query, datasets), count), self.masses())
         units = parameters.whole_part(self.sensitivity.value)
         steps = from_law(masses, values.size, rng) - len(masses) // 2
         inside = uniform_below(units, values.size, rng) - units // 2

@@ -1,7 +1,5 @@
 """Noise by local sensitivity: a smooth bound on it, or a bound that is proposed and tested."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
@@ -23,16 +21,13 @@ from dpproof.accountant.relation import R
 from dpproof.accountant.sensitivity import L1, L2, JointSensitivity
 from dpproof.accountant.side_conditions import PROPOSED_BOUND, SMOOTH_BOUND
 from dpproof.mechanisms import parameters
-from dpproof.mechanisms.mechanism import Mechanism, QueryMechanism
-from dpproof.mechanisms.noise.broadcast import on_grid
+from dpproof.mechanisms.mechanism import Mechanism, Outputs, QueryMechanism
 from dpproof.mechanisms.noise.gaussian import Gaussian
 from dpproof.mechanisms.noise.laplace import Laplace
-from dpproof.mechanisms.outputs import Outputs
 from dpproof.mechanisms.queries import Query, real_values, whole_values
+from dpproof.mechanisms.samplers import Rng, bernoulli, bernoulli_exp, with_noise
 from dpproof.mechanisms.samplers.enclosure import exp_minus
-from dpproof.mechanisms.samplers.rng import Rng
 from dpproof.mechanisms.samplers.rounded import cauchy_rounded
-from dpproof.mechanisms.samplers.uniform import bernoulli, bernoulli_exp
 
 MECHANISM_SMOOTH_SENSITIVITY: Final = Theorem(
     rule="mechanism/smooth-sensitivity",
@@ -192,8 +187,8 @@ class SmoothSensitivity(QueryMechanism[R]):
         for data, value in zip(datasets, values, strict=True):
             sensitivity_bound = arguments.non_negative(bound=self.bound.bound(data))
             size = self.scale * max(sensitivity_bound, self.granularity)
-            steps = cauchy_rounded(np.full(count, value), size, self.granularity, rng)
-            draws.append(on_grid(steps, self.granularity))
+            one = np.full(count, value)
+            draws.append(with_noise(cauchy_rounded, one, size, rng, self.granularity))
         return np.stack(draws)
 
 

@@ -9,6 +9,11 @@ exp and log and scipy's ndtri; the one in ``enclosure`` holds for mpmath. Runnin
 the draws and, in ``rounded``, on the values; timing is outside the stated laws.
 """
 
+from dpproof.mechanisms.samplers.arrays import (
+    add_whole as add_whole,
+    as_floats as as_floats,
+    repeated_values as repeated_values,
+)
 from dpproof.mechanisms.samplers.discrete import (
     categorical_exp as categorical_exp,
     discrete_gaussian as discrete_gaussian,
@@ -22,16 +27,19 @@ from dpproof.mechanisms.samplers.discrete import (
     subset_without_replacement as subset_without_replacement,
     subsets_without_replacement as subsets_without_replacement,
 )
+from dpproof.mechanisms.samplers.rng import (
+    Rng as Rng,
+    as_rng as as_rng,
+    bernoulli as bernoulli,
+    bernoulli_exp as bernoulli_exp,
+    bernoulli_exp_ratios as bernoulli_exp_ratios,
+    uniform_below as uniform_below,
+)
 from dpproof.mechanisms.samplers.rounded import (
     default_granularity as default_granularity,
     discrete_cube_norm as discrete_cube_norm,
     gaussian_rounded as gaussian_rounded,
     laplace_rounded as laplace_rounded,
     spherical_rounded as spherical_rounded,
-)
-from dpproof.mechanisms.samplers.uniform import (
-    bernoulli as bernoulli,
-    bernoulli_exp as bernoulli_exp,
-    bernoulli_exp_ratios as bernoulli_exp_ratios,
-    uniform_below as uniform_below,
+    with_noise as with_noise,
 )

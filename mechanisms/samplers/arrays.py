@@ -1,15 +1,14 @@
-"""Integer arrays that never overflow, and the argument checks of samplers."""
-
-from __future__ import annotations
+"""Integer arrays that never overflow, steps of grids, and the argument checks of samplers."""
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpproof.accountant import DataError, ParameterError, arguments
+from dpproof.mechanisms.samplers.enclosure import nearest
 
 Integers = NDArray[np.int64] | NDArray[np.object_]
 
@@ -49,11 +48,8 @@ def subtract(left: Integers, right: Integers) -> Integers:
 
 
 def first_accepted(size: int, draw: Callable[[int], Integers], *, rate: float) -> Integers:
-    """Return the first ``size`` accepted values of independent rounds; the surplus is dropped.
-
-    ``draw(n)`` makes n independent proposals and returns those it accepts, in order. ``rate`` is
-    about the share accepted; it sets the size of a round and nothing else.
-    """
+    """Return the first ``size`` values accepted of independent rounds of ``draw(n)``, in order."""
+    # The rate is about the share accepted: it sets the size of a round and nothing else.
     parts: list[Integers] = []
     missing = size
     while missing > 0:
@@ -96,9 +92,8 @@ def granularity(**argument: object) -> tuple[Fraction, int]:
     exact = arguments.positive(**argument)
     exponent = exact.numerator.bit_length() - exact.denominator.bit_length()
     if not (abs(exponent) <= 2000 and exact == Fraction(2) ** exponent):
-        raise ParameterError(
-            name, value, "a power of two in [2^-2000, 2^2000]", "use default_granularity(scale)"
-        )
+        allowed = "a power of two in [2^-2000, 2^2000]"
+        raise ParameterError(name, value, allowed, "use default_granularity(scale)")
     return exact, exponent
 
 
@@ -115,3 +110,25 @@ def reals(**argument: ArrayLike) -> NDArray[np.float64]:
     if not np.isfinite(result).all():
         raise DataError(name, value, "finite", "nan and infinity cannot be released")
     return result
+
+
+def repeated_values(values: NDArray[Any], count: int) -> NDArray[Any]:
+    """Repeat each dataset's value ``count`` times: shape (datasets, count, ...)."""
+    return np.repeat(values[:, np.newaxis], count, axis=1)
+
+
+def as_floats(steps: NDArray[Any], granularity: Fraction) -> NDArray[np.float64]:
+    """Return ``steps * granularity`` as the nearest float64: beyond 2^53 steps post-processing."""
+    if steps.dtype == np.object_:
+        numbers = [nearest(int(step) * granularity) for step in steps.flat]
+        return np.array(numbers, dtype=np.float64).reshape(steps.shape)
+    exponent = granularity.numerator.bit_length() - granularity.denominator.bit_length()
+    return np.asarray(np.ldexp(steps.astype(np.float64), exponent))
+
+
+def add_whole(values: NDArray[np.int64], noise: NDArray[Any]) -> NDArray[Any]:
+    """Add integer noise to values without overflow; object dtype where int64 is too small."""
+    shaped: NDArray[Any] = noise.reshape(values.shape)
+    if noise.dtype == np.object_ or (noise.size and np.abs(noise).max() > 2**62):
+        return np.asarray(values.astype(np.object_) + shaped.astype(np.object_))
+    return np.asarray(values + shaped)

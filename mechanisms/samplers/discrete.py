@@ -27,12 +27,12 @@ from dpproof.accountant.run_counts.law import (
 from dpproof.mechanisms.samplers import arrays, enclosure
 from dpproof.mechanisms.samplers.arrays import Integers, first_accepted, multiply_add, subtract
 from dpproof.mechanisms.samplers.enclosure import exp_minus, keep_probability
-from dpproof.mechanisms.samplers.rng import Rng
-from dpproof.mechanisms.samplers.uniform import (
+from dpproof.mechanisms.samplers.rng import (
     UNIT,
     WORD,
     Coins,
     LazyUniform,
+    Rng,
     bernoulli,
     bernoulli_enclosed,
     bernoulli_exp_near,
@@ -170,8 +170,6 @@ def _block_sums(terms: NDArray[np.float64], width: int) -> NDArray[np.float64]:
 @final
 class _Sums:
     """Partial sums of e^-gap, each so many times, as integer brackets, cached by precision."""
-
-    __slots__ = ("_gaps", "_known", "_times")
 
     def __init__(self, gaps: list[Fraction], times: list[int] | None = None) -> None:
         self._gaps = gaps

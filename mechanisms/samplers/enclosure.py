@@ -14,8 +14,6 @@ relative 2^(8 - w). They are called with at least 24 bits beyond p and the brack
 wider on both sides.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from fractions import Fraction
@@ -83,10 +81,7 @@ def quotient(above: int, below: int) -> Enclosure:
 
 
 def exp_minus(gamma: Fraction) -> Enclosure:
-    """Enclose e^-gamma for a rational gamma >= 0.
-
-    Past gamma = p the value is below e^-p < 2^-p, so (0, 1) is a bracket and nothing is computed.
-    """
+    """Enclose e^-gamma for a rational gamma >= 0; past gamma = p by (0, 1), as e^-p < 2^-p."""
     if gamma == 0:
         return rational(Fraction(1))
 
@@ -101,10 +96,8 @@ def exp_minus(gamma: Fraction) -> Enclosure:
 
 
 def normal_two_tails(t: Fraction) -> Enclosure:
-    """Enclose P(|Z| > t) = erfc(t / sqrt 2), Z standard normal, for a rational t >= 0.
-
-    The value is at most e^(-t^2/2), so past t^2 = 2p it is below 2^-p and (0, 1) is a bracket.
-    """
+    """Enclose P(|Z| > t) = erfc(t / sqrt 2), Z standard normal, for a rational t >= 0."""
+    # The value is at most e^(-t^2/2), so past t^2 = 2p it is below 2^-p and (0, 1) is a bracket.
     half_square = t * t / 2
 
     def at(bits: int) -> Bracket:

@@ -30,9 +30,9 @@ from dpproof.mechanisms.samplers.enclosure import (
     exp_minus,
     normal_two_tails,
 )
-from dpproof.mechanisms.samplers.rng import Rng
-from dpproof.mechanisms.samplers.uniform import (
+from dpproof.mechanisms.samplers.rng import (
     LazyUniform,
+    Rng,
     Uniforms,
     bernoulli,
     largest,
@@ -65,6 +65,18 @@ def default_granularity(scale: arguments.Number) -> Fraction:
     if exact < Fraction(2) ** exponent:
         exponent -= 1
     return Fraction(2) ** (exponent - _FINENESS)
+
+
+def with_noise(
+    rounded: Callable[..., Integers],
+    values: ArrayLike | Sequence[Fraction],
+    scale: Fraction,
+    rng: Rng,
+    granularity: Fraction | None = None,
+) -> NDArray[np.float64]:
+    """Return values with rounded noise on a grid, by default one that the scale decides."""
+    grid = default_granularity(scale) if granularity is None else granularity
+    return arrays.as_floats(rounded(values, scale, grid, rng), grid)
 
 
 def add_rounded(
@@ -151,11 +163,8 @@ def _near(
 
 
 def _exact_cell(value: Fraction, steps: Fraction, noise: Magnitude, uniform: LazyUniform) -> int:
-    """Return the largest k with value + steps * M >= k - 1/2, in units of the grid.
-
-    The sign of the noise is that of ``steps``. For t >= 0, M > t holds exactly when U < S(t), so
-    the only real number compared is S(t), to any precision.
-    """
+    """Return the largest k with value + steps * M >= k - 1/2, in units of the grid."""
+    # Steps carry the sign. For t >= 0, M > t exactly when U < S(t): only S(t) is compared.
 
     def at_least(k: int) -> bool:
         t = (k - _HALF - value) / steps
@@ -353,10 +362,7 @@ def _cell(value: Any) -> tuple[int, int]:  # noqa: ANN401 - mpmath has no types
 
 
 def discrete_cube_norm(scale: arguments.Number, coordinates: int, size: int, rng: Rng) -> Integers:
-    """Draw integer vectors, P(k) proportional to e^(-max_j |k_j| / scale).
-
-    Proof: proofs/theory/inversion.md, section 5.
-    """
+    """Draw integer vectors, P(k) ~ e^(-max |k_j| / scale) (proofs/theory/inversion.md, 5)."""
     exact = arrays.scale(scale=scale)
     width, count = arguments.count(coordinates=coordinates), arguments.whole(size=size)
     radii: list[int] = []
@@ -381,12 +387,10 @@ Bracket: TypeAlias = "Callable[[int, int], tuple[Fraction, Fraction]]"
 
 @final
 class NoisyReal:
-    """One ideal number value + scale * M, compared and never rounded.
+    """One ideal number value + scale * M, M a falling function of a uniform; never rounded."""
 
-    M is a falling function of U, an ideal uniform: -log U, or the normal quantile of 1 - U/2.
-    Comparing two such numbers is deciding an inequality between functions of uniforms, of which
-    further digits are drawn until it is certain; two are equal with probability 0.
-    """
+    # -log U, or the normal quantile of 1 - U/2. A comparison is an inequality of functions of
+    # uniforms, of which digits are drawn until it is certain; two are equal with probability 0.
 
     __slots__ = ("_magnitude", "_scale", "_uniform", "_value")
 
@@ -432,11 +436,9 @@ class NoisyReal:
 
 @final
 class NoisyReals:
-    """Many numbers values[i] + scale * noise[i], independent: M, with a fair sign if ``signed``.
+    """Many independent values[i] + scale * noise[i]: M, with a fair sign if ``signed``."""
 
-    ``near`` approximates them, and ``margin`` bounds the errors; nan or infinite where there is
-    none.
-    """
+    # ``margin`` bounds the errors of ``near``; nan or infinite where there is no bound.
 
     def __init__(
         self,
@@ -522,10 +524,8 @@ def largest_of_rows(numbers: NoisyReals, row: int) -> NDArray[np.int64]:
 
 
 def _minus_log(numerator: int, bits: int) -> tuple[Fraction, Fraction]:
-    """Return rationals around -log(numerator / 2^bits), 0 < numerator <= 2^bits.
-
-    Assumption: mpmath's ``log`` at w bits is within a relative 2^(8 - w), as in ``enclosure``.
-    """
+    """Return rationals around -log(numerator / 2^bits), 0 < numerator <= 2^bits."""
+    # Assumption: mpmath's log at w bits is within a relative 2^(8 - w), as in ``enclosure``.
     from mpmath import libmp  # noqa: PLC0415 - only the rare slow decisions need it
 
     work = bits + _LOG_GUARD

@@ -1,7 +1,5 @@
 """AboveThreshold, the sparse vector technique, with Laplace or normal noise."""
 
-from __future__ import annotations
-
 import dataclasses
 from abc import ABC
 from collections.abc import Sequence
@@ -22,10 +20,8 @@ from dpproof.accountant.pairs.product import Product
 from dpproof.accountant.relation import R
 from dpproof.accountant.side_conditions import MONOTONE, RISING
 from dpproof.mechanisms import parameters
-from dpproof.mechanisms.noise.broadcast import on_grid
-from dpproof.mechanisms.outputs import Outputs, join
-from dpproof.mechanisms.samplers import default_granularity
-from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.mechanism import Outputs, join
+from dpproof.mechanisms.samplers import Rng, as_floats, default_granularity
 from dpproof.mechanisms.samplers.rounded import NoisyReals, exceeding, rounded_gaps
 from dpproof.mechanisms.selection import exponential
 
@@ -161,7 +157,7 @@ class AboveThreshold(FirstAbove[R]):
             starts = len(row) * np.arange(size).reshape(-1, *[1] * (places.ndim - 1))
             gaps, there = np.zeros(places.shape), places >= 0
             steps = rounded_gaps(values, bar, (places + starts)[there], len(row), self.granularity)
-            gaps[there] = on_grid(steps, self.granularity)
+            gaps[there] = as_floats(steps, self.granularity)
             return join([places, gaps], axes=1)
 
         return exponential.in_parts(exponential.read_scores(self.query, datasets), count, some)
@@ -171,9 +167,8 @@ class AboveThreshold(FirstAbove[R]):
         moved = self.sensitivity.value
         scales = moved / self.threshold_scale, moved / self.query_scale
         if self.rising:
-            both = isoperimetric.rising_pairs(
-                threshold=scales[0], query=scales[1], cutoff=self.cutoff
-            )
+            query = scales[1]
+            both = isoperimetric.rising_pairs(threshold=scales[0], query=query, cutoff=self.cutoff)
             return Product.of(both[0]), Product.of(both[1])
         pair = isoperimetric.above_threshold_pair(
             threshold=scales[0], query=scales[1], cutoff=self.cutoff, monotone=self.monotone

@@ -1,7 +1,5 @@
 """Choices by scores: the exponential mechanism and its relatives, the best few, and quantiles."""
 
-from __future__ import annotations
-
 import math
 import numbers
 from abc import ABC
@@ -23,13 +21,11 @@ from dpproof.accountant.relation import R
 from dpproof.accountant.side_conditions import MONOTONE, SAME_CANDIDATES
 from dpproof.accountant.theorems.composition import post_process, self_compose
 from dpproof.mechanisms import parameters
-from dpproof.mechanisms.mechanism import Mechanism, NoiseMechanism, QueryMechanism
-from dpproof.mechanisms.outputs import Outputs
+from dpproof.mechanisms.mechanism import Mechanism, NoiseMechanism, Outputs, QueryMechanism
 from dpproof.mechanisms.parameters import Field
 from dpproof.mechanisms.queries import Query, real_column, real_values
-from dpproof.mechanisms.samplers import categorical_exp
+from dpproof.mechanisms.samplers import Rng, categorical_exp
 from dpproof.mechanisms.samplers.arrays import scale as noise_scale
-from dpproof.mechanisms.samplers.rng import Rng
 from dpproof.mechanisms.samplers.rounded import NoisyReals, largest_of_rows
 
 _AT_ONCE: Final = 1 << 18  # Noisy numbers in memory at a time.
@@ -38,12 +34,8 @@ _AT_ONCE: Final = 1 << 18  # Noisy numbers in memory at a time.
 def one_direction(mechanism: Mechanism[Any], parameter: Field, value: bool) -> None:  # noqa: FBT001
     """Refuse a claim that no two scores move in opposite directions, under symmetric relations."""
     if value and mechanism.relation.symmetric:
-        raise ParameterError(
-            parameter.name,
-            value,
-            f"False under {mechanism.relation}",
-            "replacing a record can raise one score and lower another",
-        )
+        hint = "replacing a record can raise one score and lower another"
+        raise ParameterError(parameter.name, value, f"False under {mechanism.relation}", hint)
 
 
 @frozen(kw_only=True, repr=False, field_transformer=parameters.named)

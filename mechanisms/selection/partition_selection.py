@@ -1,7 +1,5 @@
 """Which keys may be published, by how many records have each, and their noisy counts."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -22,13 +20,12 @@ from dpproof.accountant.pairs.product import Factor, Product
 from dpproof.accountant.relation import R
 from dpproof.accountant.side_conditions import FEW_CELLS
 from dpproof.mechanisms import parameters
-from dpproof.mechanisms.mechanism import QueryMechanism
+from dpproof.mechanisms.mechanism import Outputs, QueryMechanism
 from dpproof.mechanisms.noise.histogram import Histogram, Noise
-from dpproof.mechanisms.outputs import Outputs
 from dpproof.mechanisms.queries import Query, whole_values
+from dpproof.mechanisms.samplers import Rng, uniform_below
 from dpproof.mechanisms.samplers.enclosure import exp_minus, normal_two_tails
-from dpproof.mechanisms.samplers.rng import Rng
-from dpproof.mechanisms.samplers.uniform import largest, uniform_below
+from dpproof.mechanisms.samplers.rng import largest
 
 _WORD: Final = 64  # The probabilities have so many bits beyond the first of delta, or more.
 _LONGEST: Final = 2_000
@@ -160,12 +157,9 @@ def _kept(epsilon: Fraction, delta: Fraction) -> tuple[Fraction, ...]:
         last = Fraction(floor(most * 2**bits), 2**bits)
         chances.append(last)
     if last < 1:
-        raise ParameterError(
-            "epsilon",
-            float(epsilon),
-            f"larger, or delta: even {_LONGEST} records would not surely be enough",
-            "the budget of one partition is what was given over contributions",
-        )
+        allowed = f"larger, or delta: even {_LONGEST} records would not surely be enough"
+        hint = "the budget of one partition is what was given over contributions"
+        raise ParameterError("epsilon", float(epsilon), allowed, hint)
     return tuple(chances)
 
 

@@ -22,12 +22,11 @@ from dpproof.mechanisms import parameters
 from dpproof.mechanisms.blocks import MOST_RECORDS, Blocks
 from dpproof.mechanisms.combinators.composed import FollowUp
 from dpproof.mechanisms.learning.records import GridRecords, Records, as_records, is_sparse, on_grid
-from dpproof.mechanisms.mechanism import Mechanism
+from dpproof.mechanisms.mechanism import Mechanism, Outputs, record
 from dpproof.mechanisms.noise.gaussian import Gaussian
 from dpproof.mechanisms.noise.laplace import Laplace
-from dpproof.mechanisms.outputs import Outputs, record
 from dpproof.mechanisms.queries import ClippedSum, Query, real_column
-from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.samplers import Rng
 from dpproof.mechanisms.selection.above_threshold import AboveThreshold
 from dpproof.mechanisms.selection.exponential import read_scores
 
@@ -104,12 +103,9 @@ class ClippedStatistic(Mechanism[R], ABC):
         return Laplace(scale=self.scale, sensitivity=L1(sensitivity, self.relation))
 
 
-def rows_on_grid(data: object, *, norm: float | None, features: int | None) -> GridRecords:
-    """Read rows, and put each by itself on the grid in units of the norm bound; all are of class 0.
-
-    A row that is not finite, or zero on the grid, is left out. Rows are clipped to the norm; None
-    scales every row to norm 1. Without ``features`` the width is that of the array, and public.
-    """
+def rows_on_grid(data: object, *, norm: Fraction | None, features: int | None) -> GridRecords:
+    """Put each row by itself on the grid, clipped to a norm; scaled to norm 1 if that is None."""
+    # All are of class 0. A row that is not finite, or zero on the grid, is left out.
     return on_grid(
         _unlabelled(data, features), _no_class, norm=norm, features=features, compact=True
     )

@@ -1,7 +1,5 @@
 """Statistics of rows: the matrix of second moments, and clusters by Lloyd's iteration."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Sequence
 from fractions import Fraction
@@ -14,32 +12,20 @@ from numpy.typing import ArrayLike, NDArray
 from dpproof.accountant import L2, Guarantee, ParameterError, post_process
 from dpproof.accountant.guarantees.rounding import sqrt_up
 from dpproof.accountant.relation import R
-from dpproof.mechanisms import parameters
+from dpproof.mechanisms import parameters, samplers
 from dpproof.mechanisms.blocks import Blocks
-from dpproof.mechanisms.learning.class_means import ClassMeans, members
-from dpproof.mechanisms.learning.grid import (
-    PRODUCT_BITS,
-    RECORD_BITS,
-    STATE_BITS,
-    WIDEST,
-    Vectors,
-    clipped_rows,
-)
-from dpproof.mechanisms.learning.records import MOST_CLASSES, GridRecords, is_sparse
-from dpproof.mechanisms.mechanism import Mechanism
-from dpproof.mechanisms.noise.broadcast import on_grid, repeated_values
+from dpproof.mechanisms.learning import records
+from dpproof.mechanisms.learning.perceptron import ClassMeans, members
+from dpproof.mechanisms.mechanism import Mechanism, Outputs
 from dpproof.mechanisms.noise.gaussian import Gaussian
-from dpproof.mechanisms.outputs import Outputs
-from dpproof.mechanisms.samplers import default_granularity, gaussian_rounded
 from dpproof.mechanisms.samplers.arrays import scale as noise_scale
-from dpproof.mechanisms.samplers.rng import Rng
 from dpproof.mechanisms.statistics.bounded_mean import rows_on_grid
 
 # Soundness: halves of 12 bits have products below 2^24, of which 2^29 add up to at most 2^53.
-_HALF_BITS: Final = RECORD_BITS // 2
+_HALF_BITS: Final = records.RECORD_BITS // 2
 # Sums are split into multiples of 2^4, which noise does not change, and a rest below 2^4.
 _WHOLE_BITS: Final = 4
-_REST_BITS: Final = 2 * RECORD_BITS + _WHOLE_BITS - RECORD_BITS
+_REST_BITS: Final = 2 * records.RECORD_BITS + _WHOLE_BITS - records.RECORD_BITS
 
 
 @final
@@ -78,12 +64,7 @@ class SecondMoments(Mechanism[R]):
     sigma: Fraction = field(converter=parameters.scale)
     norm: Fraction | None = field(default=Fraction(1), converter=parameters.optional_scale)
     relation: R = field(validator=parameters.neighbours)
-    features: int | None = field(default=None, converter=parameters.optional_count)
-
-    @features.validator
-    def _narrow(self, _parameter: object, features: int | None) -> None:
-        if features is not None and features > WIDEST:
-            raise ParameterError("features", features, f"at most {WIDEST}")
+    features: int | None = field(default=None, converter=records.row_width)
 
     def __attrs_post_init__(self) -> None:
         noise_scale(sigma=self.sigma / self._unit**2)
@@ -97,15 +78,14 @@ class SecondMoments(Mechanism[R]):
     def guarantee(self) -> Guarantee[R]:
         """Return mu-GDP with mu = sensitivity / sigma."""
         noise = Gaussian(sigma=self.sigma, sensitivity=self.sensitivity)
-        return post_process(
-            noise.guarantee(), description="scaling entries of a noisy matrix by constants"
-        )
+        said = "scaling entries of a noisy matrix by constants"
+        return post_process(noise.guarantee(), description=said)
 
-    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
+    def draw(self, datasets: Sequence[object], count: int, rng: samplers.Rng) -> Outputs:
         """Draw symmetric matrices: float64, shape (len(datasets), count, features, features)."""
         sums = [self.moments(data) for data in datasets]
-        whole = repeated_values(np.stack([high for high, _ in sums]), count)
-        rest = repeated_values(np.stack([low for _, low in sums]), count)
+        whole = samplers.repeated_values(np.stack([high for high, _ in sums]), count)
+        rest = samplers.repeated_values(np.stack([low for _, low in sums]), count)
         scale = self.sigma / self._unit**2
         noisy = np.zeros(rest.shape)
         row, column = np.triu_indices(rest.shape[-1])
@@ -123,18 +103,17 @@ class SecondMoments(Mechanism[R]):
         high += middle >> _HALF_BITS
         digits = low & (1 << _HALF_BITS) - 1
         digits += (middle & (1 << _HALF_BITS) - 1) << _HALF_BITS
-        digits += (high & (1 << _REST_BITS) - 1) << RECORD_BITS
-        rest = np.ldexp(digits.astype(np.float64), -2 * RECORD_BITS)
+        digits += (high & (1 << _REST_BITS) - 1) << records.RECORD_BITS
+        rest = np.ldexp(digits.astype(np.float64), -2 * records.RECORD_BITS)
         return np.asarray(high >> _REST_BITS), np.asarray(rest)
 
     def _digits(self, data: object) -> tuple[int, *tuple[NDArray[np.int64], ...]]:
         """Return the number of rows, and the sums of products of upper, mixed and lower halves."""
-        norm = None if self.norm is None else float(self.norm)
-        rows = rows_on_grid(data, norm=norm, features=self.features)
+        rows = rows_on_grid(data, norm=self.norm, features=self.features)
         width = rows.vectors.shape[1]
         high, middle, low = (np.zeros((width, width), dtype=np.int64) for _ in range(3))
         for vectors, _, _ in rows.pieces():
-            dense = vectors.toarray() if is_sparse(vectors) else vectors
+            dense = vectors.toarray() if records.is_sparse(vectors) else vectors
             upper = np.floor(dense * 2.0**-_HALF_BITS)
             lower = dense - upper * 2.0**_HALF_BITS
             mixed = (upper.T @ lower).astype(np.int64)
@@ -150,12 +129,12 @@ class SecondMoments(Mechanism[R]):
 
 
 def _with_noise(
-    whole: NDArray[np.int64], rest: NDArray[np.float64], sigma: Fraction, rng: Rng
+    whole: NDArray[np.int64], rest: NDArray[np.float64], sigma: Fraction, rng: samplers.Rng
 ) -> NDArray[np.float64]:
     """Return whole 2^4 + rest with noise, rounded to a grid of which 2^4 is a multiple."""
-    grain = min(default_granularity(sigma), Fraction(2**_WHOLE_BITS))
-    steps = gaussian_rounded(rest, sigma, grain, rng)
-    return on_grid(steps + whole.astype(np.object_) * int(2**_WHOLE_BITS / grain), grain)
+    grain = min(samplers.default_granularity(sigma), Fraction(2**_WHOLE_BITS))
+    steps = samplers.gaussian_rounded(rest, sigma, grain, rng)
+    return samplers.as_floats(steps + whole.astype(np.object_) * int(2**_WHOLE_BITS / grain), grain)
 
 
 Centres: TypeAlias = tuple[tuple[float, ...], ...]
@@ -168,12 +147,12 @@ _AT_ONCE: Final = 1 << 20  # Numbers in memory for the runs that are made togeth
 
 
 def _start(centres: ArrayLike, _name: str = "value") -> Centres:
-    allowed = f"finite numbers of shape (k, features), k from 1 to {MOST_CLASSES}"
+    allowed = f"finite numbers of shape (k, features), k from 1 to {records.MOST_CLASSES}"
     try:
         array = np.asarray(centres, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         raise ParameterError("centres", centres, allowed) from None
-    if array.ndim != 2 or not 1 <= len(array) <= MOST_CLASSES or array.shape[1] < 1:
+    if array.ndim != 2 or not 1 <= len(array) <= records.MOST_CLASSES or array.shape[1] < 1:
         raise ParameterError("centres", array.shape, allowed)
     if not np.isfinite(array).all():
         raise ParameterError("centres", "nan or infinity", allowed)
@@ -237,30 +216,28 @@ class NoisyLloyd(Mechanism[R]):
         steps = self._step().repeat(self.steps).guarantee()
         return post_process(steps, description="Lloyd's rule for the next centres")
 
-    def draw(self, datasets: Sequence[object], count: int, rng: Rng) -> Outputs:
+    def draw(self, datasets: Sequence[object], count: int, rng: samplers.Rng) -> Outputs:
         """Run ``count`` times on each dataset: records of shape (len(datasets), count)."""
         features = len(self.centres[0])
-        read = functools.partial(rows_on_grid, norm=float(self.norm), features=features)
+        read = functools.partial(rows_on_grid, norm=self.norm, features=features)
         shape = (len(self.centres), features)
         fields = [("centres", np.float64, shape), ("counts", np.float64, shape[:1])]
         outputs = np.recarray((len(datasets), count), dtype=fields)
         for place, data in enumerate(datasets):
-            rows = (
-                data.map(read)
-                if isinstance(data, Blocks) and data.records is None
-                else Blocks([read(data)])
-            )
-            for start in range(
-                0, count, size := max(1, _AT_ONCE // (len(self.centres) * features))
-            ):
+            apart = data if isinstance(data, Blocks) and data.records is None else None
+            rows = Blocks([read(data)]) if apart is None else apart.map(read)
+            size = max(1, _AT_ONCE // (len(self.centres) * features))
+            for start in range(0, count, size):
                 some = outputs[place, start : start + size]
                 some["centres"], some["counts"] = self._runs(rows, len(some), rng)
         return np.asarray(outputs)
 
-    def _runs(self, rows: Blocks, runs: int, rng: Rng) -> tuple[Vectors, Vectors]:
+    def _runs(
+        self, rows: Blocks, runs: int, rng: samplers.Rng
+    ) -> tuple[records.Vectors, records.Vectors]:
         """Make all steps of some runs, each with its own noise; return last centres and counts."""
         step, unit, number = self._step(), float(self.norm), len(self.centres)
-        first = clipped_rows(np.array(self.centres), unit, STATE_BITS)
+        first = records.clipped_rows(np.array(self.centres), unit, records.STATE_BITS)
         centres, counts = np.tile(first, (runs, 1, 1)), np.zeros((runs, number))
         public = np.random.default_rng(0)
         for _ in range(self.steps):
@@ -271,9 +248,9 @@ class NoisyLloyd(Mechanism[R]):
             largest = means[np.arange(runs), counts.argmax(axis=1)][:, np.newaxis]
             beside = largest + _ASIDE * public.normal(size=first.shape)
             moved = np.where(many[..., np.newaxis], means, beside)
-            flat = clipped_rows(moved.reshape(-1, first.shape[1]), 1.0, STATE_BITS)
+            flat = records.clipped_rows(moved.reshape(-1, first.shape[1]), 1.0, records.STATE_BITS)
             centres = flat.reshape(centres.shape)
-        return centres * 2.0**-STATE_BITS * unit, counts
+        return centres * 2.0**-records.STATE_BITS * unit, counts
 
     def _step(self) -> ClassMeans[R]:
         return ClassMeans(
@@ -286,7 +263,9 @@ class NoisyLloyd(Mechanism[R]):
         )
 
 
-def _members(centres: Vectors, classes: int, rows: GridRecords) -> tuple[int, Vectors, Vectors]:
+def _members(
+    centres: records.Vectors, classes: int, rows: records.GridRecords
+) -> tuple[int, records.Vectors, records.Vectors]:
     """Return the number of rows, and the sum and the number of those next to each centre."""
     shape = (len(centres), classes, centres.shape[2])
     sums, counts = np.zeros(shape), np.zeros(shape[:2])
@@ -297,7 +276,7 @@ def _members(centres: Vectors, classes: int, rows: GridRecords) -> tuple[int, Ve
     return rows.total, sums, counts
 
 
-def nearest(vectors: Vectors, centres: Vectors) -> NDArray[np.int64]:
+def nearest(vectors: records.Vectors, centres: records.Vectors) -> NDArray[np.int64]:
     """Return the nearest centre of every row, for each set of centres; ties go to the first.
 
     Rows are integers of norm at most 2^24, centres, shape (..., k, features), of at most 2^28.
@@ -307,6 +286,6 @@ def nearest(vectors: Vectors, centres: Vectors) -> NDArray[np.int64]:
         for all rows. So the difference is exact, and depends on the row and the centres alone.
     """
     squares = np.square(centres.astype(np.int64)).sum(axis=-1)
-    halved = np.floor(squares * 2.0 ** (PRODUCT_BITS - 2 * STATE_BITS - 1))
+    halved = np.floor(squares * 2.0 ** (records.PRODUCT_BITS - 2 * records.STATE_BITS - 1))
     scores = vectors @ centres.swapaxes(-1, -2) - halved[..., np.newaxis, :]
     return np.asarray(scores.argmax(axis=-1), dtype=np.int64)

@@ -54,7 +54,6 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "certificates",
     ),
     "mechanisms": (
-        "outputs",
         "samplers",
         "batches",
         "blocks",
@@ -70,7 +69,6 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "statistics",
     ),
     "auditing": (
-        "errors",
         "counts",
         "bounds",
         "trials",
@@ -81,7 +79,6 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "evidence",
         "canaries",
         "audit",
-        "watch",
     ),
     "dpproof": (
         "errors",

@@ -20,8 +20,8 @@ from dpproof.accountant.sensitivity import L2, L2Contribution
 from dpproof.auditing import Recorder
 from dpproof.mechanisms import Records, ReplayRng
 from dpproof.mechanisms.learning.bounded_updates import Contributions, SumLearner
-from dpproof.mechanisms.learning.grid import RECORD_BITS
-from dpproof.mechanisms.outputs import flatten
+from dpproof.mechanisms.learning.records import RECORD_BITS
+from dpproof.mechanisms.mechanism import flatten
 from tests.contracts.mechanism_contract import AUDIT_ALARM, MechanismContract
 
 ENGINE = "dpproof.mechanisms.learning.bounded_updates"

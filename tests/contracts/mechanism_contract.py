@@ -22,7 +22,7 @@ from dpproof.accountant.relation import AddRemove
 from dpproof.accountant.sampling import Poisson
 from dpproof.accountant.sensitivity import L1, L2
 from dpproof.mechanisms import Mechanism, ReplayRng, compose
-from dpproof.mechanisms.outputs import flatten, unpack
+from dpproof.mechanisms.mechanism import flatten, unpack
 from dpproof.proofs import Rejected, VerifiedUnder
 
 DELTA = 1e-6

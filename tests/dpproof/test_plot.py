@@ -19,7 +19,7 @@ from matplotlib.patches import Rectangle
 
 import dpproof as dp
 from dpproof import auditing
-from dpproof.auditing.errors import MissingDependency
+from dpproof.auditing.counts import MissingDependency
 from dpproof.pipeline.parse import parse
 from dpproof.plot import save_pipeline
 from tests.auditing.samplers import laplace

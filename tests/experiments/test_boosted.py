@@ -20,7 +20,7 @@ from dpproof.mechanisms import (
     Records,
     SignProjection,
 )
-from dpproof.mechanisms.learning.margin_descent import phase_sizes
+from dpproof.mechanisms.learning.descent import phase_sizes
 from dpproof.mechanisms.learning.risk_bounds import mistakes
 from experiments.boosted import Boosted
 from experiments.noisy_hinge import NoisyHinge

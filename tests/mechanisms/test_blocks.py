@@ -54,7 +54,7 @@ from dpproof.mechanisms import (
     compose,
 )
 from dpproof.mechanisms.blocks import Sums
-from dpproof.mechanisms.outputs import flatten
+from dpproof.mechanisms.mechanism import flatten
 
 ONE: dict[str, Any] = {"relation": AddRemove()}
 OTHER: dict[str, Any] = {"relation": ReplaceOne()}

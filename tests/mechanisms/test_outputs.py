@@ -9,7 +9,7 @@ from dpproof.accountant.relation import AddRemove
 from dpproof.accountant.run_counts.law import FixedRuns
 from dpproof.accountant.sensitivity import L1
 from dpproof.mechanisms import DiscreteGaussian, DiscreteLaplace, Histogram, Mechanism, ReplayRng
-from dpproof.mechanisms.outputs import flatten, join, unpack
+from dpproof.mechanisms.mechanism import flatten, join, unpack
 
 
 def test_join_keeps_every_part() -> None:

@@ -6,9 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from dpproof.refute.peer import Peer, libraries
-from dpproof.refute.question import Part, Question
-from dpproof.refute.referee import Verdict, judged
+from dpproof.refute.referee import Part, Peer, Question, Verdict, judged, libraries
 
 pytestmark = pytest.mark.peer
 LIBRARIES = libraries()

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from dpproof.accountant.theorems.composition import compose
-from dpproof.commands import formal
+from dpproof.commands import check
 from dpproof.errors import InputError
 from dpproof.pipeline import parse
 from dpproof.pipeline.pipeline import Pipeline
@@ -115,7 +115,7 @@ def test_coq_accepts_every_theorem(library: Path) -> None:
 @pytest.mark.slow
 def test_coq_accepts_a_budget_and_refuses_a_smaller_one(library: Path) -> None:
     """The theorem of a pipeline compiles; that of a smaller multiple of the grid does not."""
-    epsilon = formal.write(steps(), str(library / "Budget.v"))
+    epsilon = check.write(steps(), str(library / "Budget.v"))
     assert 1 < epsilon < 2
     done = coqc(library, "Budget.v")
     assert done.returncode == 0, done.stderr
@@ -130,7 +130,7 @@ def test_coq_accepts_a_budget_and_refuses_a_smaller_one(library: Path) -> None:
 def test_a_theorem_says_what_runs(tmp_path: Path) -> None:
     """The text lists every group of steps; its epsilon is above that of the engine."""
     pipeline = steps()
-    epsilon = formal.write(pipeline, str(tmp_path / "b.v"))
+    epsilon = check.write(pipeline, str(tmp_path / "b.v"))
     text = (tmp_path / "b.v").read_text()
     assert "Group 20 " in text
     assert "Group 10 " in text
@@ -145,4 +145,4 @@ def test_steps_of_unbounded_loss_are_refused(tmp_path: Path) -> None:
         'mechanism = "gaussian"\nnoise_multiplier = 2',
     )
     with pytest.raises(InputError, match="no epsilon at delta 0"):
-        formal.write(steps(text), str(tmp_path / "b.v"))
+        check.write(steps(text), str(tmp_path / "b.v"))

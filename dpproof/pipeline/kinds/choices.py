@@ -1,7 +1,5 @@
 """Words for choices: the best of several, what passes a threshold, or one category to report."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from fractions import Fraction
 

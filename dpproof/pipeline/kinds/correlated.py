@@ -1,13 +1,9 @@
 """Words for sums of rounds whose noise is correlated by a factor of a matrix."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 from dpproof import mechanisms
-from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.relation import Relation
-from dpproof.accountant.sensitivity import L2Contribution
+from dpproof.accountant import L2Contribution, ParameterError, Relation
 from dpproof.mechanisms.correlated.factors import Factor, Participation
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.pipeline.kinds.kind import Kind, ReleaseParameters

@@ -1,7 +1,5 @@
 """The meaning of a word of a pipeline file: its parameters, and the mechanism that it builds."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -9,11 +7,9 @@ from typing import Any, TypeAlias, final
 
 import attrs
 
-from dpproof.accountant.relation import Relation
-from dpproof.accountant.sensitivity import L1, L2, LInf
+from dpproof.accountant import L1, L2, LInf, Relation
 from dpproof.mechanisms.mechanism import Mechanism
-from dpproof.pipeline.parameters import PARAMETERS
-from dpproof.pipeline.section import FLAG
+from dpproof.pipeline.section import FLAG, PARAMETERS
 
 Rows: TypeAlias = tuple[tuple[Fraction, ...], ...]
 
@@ -92,12 +88,7 @@ class Kind:
 
 
 def in_words(alternatives: Iterable[tuple[str, ...]]) -> str:
-    """Return alternative sets of parameters as a person would list them.
-
-    Example:
-        >>> in_words([("sigma",), ("scale", "sensitivity")])
-        'sigma, or scale and sensitivity'
-    """
+    """Return alternative sets of parameters as a person would list them: "x, or y and z"."""
     return ", or ".join(" and ".join(names) for names in alternatives)
 
 

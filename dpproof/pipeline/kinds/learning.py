@@ -1,18 +1,14 @@
 """Words for learners, whose margin and other free choices cost nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
 from dpproof import mechanisms
-from dpproof.accountant.errors import ParameterError
-from dpproof.accountant.relation import Relation, ReplaceOne
-from dpproof.accountant.sampling import WithoutReplacement
+from dpproof.accountant import ParameterError, Relation, ReplaceOne, WithoutReplacement
 from dpproof.mechanisms.mechanism import Mechanism
 from dpproof.pipeline.kinds.kind import Kind, ReleaseParameters
-from dpproof.pipeline.parameters import PARAMETERS
+from dpproof.pipeline.section import PARAMETERS
 
 # NormStop costs nothing, so a file need not say it.
 _STOPS = (("stop_scale",), ("stop_sigma",), ("threshold_scale", "query_scale"), ("choice_epsilon",))

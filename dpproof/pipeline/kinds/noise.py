@@ -1,7 +1,5 @@
 """Words for noise on numbers."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Mapping
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Feature maps: public functions of one row, the same whatever other rows there are."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import math
@@ -19,17 +17,18 @@ from dpproof.accountant.guarantees.rounding import sqrt_up
 from dpproof.accountant.readable import Readable
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.blocks import Blocks
-from dpproof.mechanisms.learning.grid import (
+from dpproof.mechanisms.learning.records import (
     RECORD_BITS,
     STATE_BITS,
     WIDEST,
+    Records,
     Vectors,
+    as_records,
+    dense_blocks,
     displacement,
     grid_rows,
     unit_rows,
 )
-from dpproof.mechanisms.learning.records import Records, as_records, dense_blocks
-from dpproof.mechanisms.parameters import named
 from dpproof.mechanisms.samplers.rng import ReplayRng
 
 N = TypeVar("N", bound=Guarantee)  # type: ignore[type-arg]  # of any relation
@@ -126,7 +125,7 @@ def checked_seed(value: int, name: str = "seed") -> int:
     return value
 
 
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class ClippedProjection(LinearMap, ABC):
     """A random matrix on rows clipped to a norm; if k >= d, rows stay as they are."""
 
@@ -197,7 +196,7 @@ _LONGEST: Final = 2**12
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class FourierFeatures(FeatureMap):
     """Map x to (cos <r_j, x>, sin <r_j, x>) / sqrt(D), j = 1, ..., D, with r_j ~ N(0, I / width^2).
 
@@ -308,7 +307,7 @@ _MOST: Final = 2**16
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class MonomialFeatures(FeatureMap):
     """Map x to all monomials, weighted so that products are (<x, x'> + offset)^degree.
 
@@ -377,7 +376,7 @@ class MonomialFeatures(FeatureMap):
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class GaussianProjection(ClippedProjection):
     """Multiply by a public k x d matrix of independent N(0, 1/k) entries, rounded to a grid.
 
@@ -422,7 +421,7 @@ _WORD_BITS = 64
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class SignProjection(LinearMap):
     """A public matrix of random signs, from features to fewer dimensions, and rows of norm 1.
 
@@ -475,7 +474,7 @@ class SignProjection(LinearMap):
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class RademacherProjection(ClippedProjection):
     """Multiply by a public k x d matrix with entries +1 or -1 over sqrt(k).
 

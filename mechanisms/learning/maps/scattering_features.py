@@ -1,7 +1,5 @@
 """The scattering transform of images: wavelets that nobody trained."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import math
@@ -15,9 +13,8 @@ from numpy.typing import NDArray
 
 from dpproof.accountant.errors import ParameterError
 from dpproof.mechanisms import parameters
-from dpproof.mechanisms.learning.grid import RECORD_BITS, Vectors, grid_rows
 from dpproof.mechanisms.learning.maps.feature_map import FeatureMap, checked_width
-from dpproof.mechanisms.parameters import named
+from dpproof.mechanisms.learning.records import RECORD_BITS, Vectors, grid_rows
 
 # Heuristic: the wavelets of Andreux et al., "Kymatio", JMLR 21 (2020): width and frequency of the
 # finest one, and the shape of its envelope, 4 / angles times as wide along its waves as across.
@@ -30,7 +27,7 @@ Filters = tuple[Vectors, dict[int, Vectors]]
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class ScatteringFeatures(FeatureMap):
     """Map an image x to local means of x, |x * w| and ||x * w| * v|, with Morlet wavelets w and v.
 
@@ -164,11 +161,8 @@ def _folded(transforms: NDArray[np.complex128], step: int) -> NDArray[np.complex
 
 @functools.lru_cache(maxsize=8)
 def filters_of(plan: ScatteringFeatures) -> list[Filters]:
-    """Return the real Fourier transforms of all filters, at resolutions 1, 1/2, 1/4, ...
-
-    A value at resolution 2^-r stands for 2^r x 2^r pixels. Wavelets are scaled so that those of
-    resolution 1 together keep the energy of every real image or lower it.
-    """
+    """Return the real Fourier transforms of all filters, at resolutions 1, 1/2, 1/4, ..."""
+    # Wavelets are scaled so that those of resolution 1 keep the energy of every image or lower it.
     bank: list[Filters] = []
     slant = 4 / plan.angles
     for coarse in range(plan.scales):

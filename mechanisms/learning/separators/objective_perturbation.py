@@ -21,7 +21,7 @@ from dpproof.accountant.guarantees.rounding import short_up, show, sqrt_up
 from dpproof.accountant.relation import R
 from dpproof.accountant.side_conditions import AVERAGED_CHOICES, LIFTED_CHOICE, RANDOM_BITS
 from dpproof.mechanisms import parameters
-from dpproof.mechanisms.learning.grid import Integers
+from dpproof.mechanisms.learning.records import Integers
 from dpproof.mechanisms.learning.separators.oracles import EnumerationOracle, Oracle, Problem
 from dpproof.mechanisms.learning.separators.separator_perturbation import (
     OracleChoice,
@@ -30,11 +30,9 @@ from dpproof.mechanisms.learning.separators.separator_perturbation import (
     times_moved,
 )
 from dpproof.mechanisms.learning.separators.spaces import Space, patterns
-from dpproof.mechanisms.outputs import Outputs, record
-from dpproof.mechanisms.parameters import named
-from dpproof.mechanisms.samplers import discrete_laplace, geometric, spherical_rounded
+from dpproof.mechanisms.mechanism import Outputs, record
+from dpproof.mechanisms.samplers import Rng, discrete_laplace, geometric, spherical_rounded
 from dpproof.mechanisms.samplers.arrays import multiply_add
-from dpproof.mechanisms.samplers.rng import Rng
 
 MECHANISM_AVERAGED_PERTURBATION: Final = Theorem(
     rule="mechanism/averaged-perturbation",
@@ -61,7 +59,7 @@ def _moderate(value: Number, name: str = "value") -> Fraction:
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class AveragedPerturbation(OracleChoice[R]):
     """Release the average of perturbed minima, with Laplace noise.
 
@@ -213,11 +211,8 @@ class Stability:
         return math.ceil(Fraction(float(_SHIFTS[int(np.argmin(shares))])) * least)
 
     def _moved(self, shift: int) -> float:
-        """Return a bound of p, the share of the box by which a minimum moves on average.
-
-        Proof of the room: 1 - z is exact to a few roundings as expm1, and 1 - z d slope / c is at
-            least 1 - 1/1.02, so that a few roundings of z are less than 10^-13 of it.
-        """
+        """Return a bound of p, the share of the box by which a minimum moves on average."""
+        # 1 - z is exact to a few roundings as expm1, and 1 - z d slope / c is at least 1 - 1/1.02.
         exponent = float(shift / self.scale)
         ratio = 0.0 if self.coordinates == 1 else float(self.coordinates * self.slope / shift)
         return -math.expm1(-exponent) / (1 - math.exp(-exponent) * ratio) * (1 + _ROOM)
@@ -251,7 +246,7 @@ _FINE_LIFT: Final = 2**7  # Parts of the radius in a lift's unit, if heights are
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class SphereLift(PerturbedChoice[R]):
     """Release the candidate that minimises losses minus the product of noise and its lift.
 

@@ -6,8 +6,6 @@ of heads by pairs (tail features, b), and the tails v select theirs. Entries are
 of them exceeds the largest loss, so that products in floating point are exact in any order.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -19,7 +17,7 @@ from numpy.typing import NDArray
 
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.readable import Readable
-from dpproof.mechanisms.learning.grid import Integers
+from dpproof.mechanisms.learning.records import Integers
 from dpproof.mechanisms.learning.separators.spaces import Loss, Patterns, Space, ZeroOne
 from dpproof.mechanisms.samplers.arrays import largest_size
 
@@ -129,11 +127,9 @@ _LONG: Final = 2**62
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Problem:
-    """The losses of one dataset over a space, each worth ``unit`` units of the noise.
+    """The losses of one dataset over a space, each worth ``unit`` units of the noise."""
 
-    ``heights`` are the factors of the last entry of a noise vector, by the sum of the squares of a
-    candidate's coordinates; None if noise vectors have no such entry.
-    """
+    # A noise vector's last entry is multiplied by ``heights``, by a candidate's sum of squares.
 
     space: Space
     loss: Loss
@@ -168,10 +164,7 @@ class Oracle(Readable, ABC):
     @property
     @abstractmethod
     def tolerance(self) -> Fraction | None:
-        """Return by how many losses the candidate found may miss the minimum, for every dataset.
-
-        None says that it is a minimum, and among equals the first in the order of levels.
-        """
+        """Bound by how many losses a candidate misses the minimum; None is the first minimum."""
 
     @abstractmethod
     def accepts(self, space: Space, loss: Loss) -> None:
@@ -194,17 +187,13 @@ class EnumerationOracle(Oracle):
         True
     """
 
-    @property
-    def tolerance(self) -> None:
-        """Return None: the oracle is exact, ties included."""
-        return
+    tolerance = None  # exact, ties included
 
     def accepts(self, space: Space, loss: Loss) -> None:  # noqa: ARG002  # any loss
         """Refuse more than 2^26 vectors of levels."""
         if len(space.levels) ** space.coordinates > MOST_CANDIDATES:
-            raise ParameterError(
-                "oracle", self, "able to list the space", f"at most {MOST_CANDIDATES} vectors"
-            )
+            allowed = "able to list the space"
+            raise ParameterError("oracle", self, allowed, f"at most {MOST_CANDIDATES} vectors")
 
     def minima(self, problem: Problem, noises: NDArray[Any]) -> Integers:
         """Compare all candidates."""
@@ -317,6 +306,8 @@ class MilpOracle(Oracle):
         Fraction(1, 524288)
     """
 
+    tolerance = TOLERANCE  # above the solver's absolute gap
+
     fallback: EnumerationOracle = field(default_factory=EnumerationOracle)
     time_limit: float | None = None
 
@@ -328,11 +319,6 @@ class MilpOracle(Oracle):
         limit: object = self.time_limit
         if limit is not None and not (isinstance(limit, int | float) and 0 < limit < np.inf):
             raise ParameterError("time_limit", limit, "a number of seconds > 0, or None")
-
-    @property
-    def tolerance(self) -> Fraction:
-        """Return a tolerance larger than the solver's absolute gap."""
-        return TOLERANCE
 
     def accepts(self, space: Space, loss: Loss) -> None:
         """Refuse what is no linear program in the margins, or cannot be fallen back from."""
@@ -360,8 +346,6 @@ class MilpOracle(Oracle):
 @final
 class _Program:
     """The constraints of one dataset, to which every noise vector gives an objective."""
-
-    __slots__ = ("_gains", "_problem", "_rules")
 
     def __init__(self, problem: Problem) -> None:
         space, data = problem.space, problem.data
@@ -400,12 +384,9 @@ class _Program:
 
 
 def _constraints(space: Space, weights: Integers, gains: Integers) -> list[Any]:
-    """Order the places of a coordinate, and tie each row's variable to its margin.
-
-    With the least and the largest margin a and b of a row and threshold T: a row that should
-    predict -1 has margin <= T - 1 + (b - T + 1) z, one that should predict +1 has
-    margin >= T - (T - a)(1 - z); z is pulled the other way by the objective.
-    """
+    """Order the places of a coordinate, and tie each row's variable z to its margin m."""
+    # With its ends a, b and threshold T: m <= T - 1 + (b - T + 1) z if the row should predict -1,
+    # m >= T - (T - a)(1 - z) if +1; the objective pulls z the other way.
     from scipy.optimize import LinearConstraint  # noqa: PLC0415 - its import takes long
 
     levels = np.array(space.levels)

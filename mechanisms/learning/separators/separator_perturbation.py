@@ -1,7 +1,5 @@
 """Noise on separating features, and the exponential mechanism to compare it with."""
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -23,13 +21,11 @@ from dpproof.accountant.readable import Readable
 from dpproof.accountant.relation import R, Relation, ReplaceLabel, ReplaceOne
 from dpproof.accountant.side_conditions import NEAR_MINIMUM, PERTURBED_CHOICE, RANDOM_BITS
 from dpproof.mechanisms import parameters, samplers
-from dpproof.mechanisms.learning.grid import Integers
+from dpproof.mechanisms.learning.records import Integers
 from dpproof.mechanisms.learning.separators import oracles
 from dpproof.mechanisms.learning.separators.spaces import Loss, Space, ZeroOne, patterns
-from dpproof.mechanisms.mechanism import Mechanism
-from dpproof.mechanisms.outputs import Outputs, record
-from dpproof.mechanisms.parameters import named
-from dpproof.mechanisms.samplers.rng import Rng
+from dpproof.mechanisms.mechanism import Mechanism, Outputs, record
+from dpproof.mechanisms.samplers import Rng
 from dpproof.mechanisms.selection.exponential import ExponentialMechanism
 
 
@@ -75,10 +71,8 @@ class CubeNorm(Law):
         return samplers.discrete_cube_norm(self.scale(shape), shape.places, size, rng)
 
     def densest(self, shape: Shape) -> Fraction:
-        """Return a bound e^(2 a) a / (2 m) of Z_{m-1} / Z_m, Z the sum of masses, a = 1 / scale.
-
-        Rounds: up, by e^(2 a) <= 1 + 4 a for a <= 1/2, which the shift ensures (``fineness``).
-        """
+        """Return a bound e^(2 a) a / (2 m) of Z_{m-1} / Z_m, Z the sum of masses, a = 1 / scale."""
+        # Rounded up, by e^(2 a) <= 1 + 4 a for a <= 1/2, which the shift ensures (``fineness``).
         rate = 1 / self.scale(shape)
         return (1 + 4 * rate) * rate / (2 * shape.places)
 
@@ -116,10 +110,8 @@ class Sphere(Law):
         return samplers.spherical_rounded(self.scale(shape), Fraction(1), shape.places, size, rng)
 
     def densest(self, shape: Shape) -> Fraction:
-        """Return a bound 1 / (scale sqrt(pi (2 m - 1))) of the density of one coordinate at 0.
-
-        Rounds: up, by pi >= 3.14 and a root that is rounded down to 2^-20.
-        """
+        """Return a bound 1 / (scale sqrt(pi (2 m - 1))) of the density of one coordinate at 0."""
+        # Rounded up, by pi >= 3.14 and a root that is rounded down to 2^-20.
         square = 157 * (2 * shape.places - 1) << 40
         return 2**20 / (self.scale(shape) * math.isqrt(square // 50))
 
@@ -144,7 +136,7 @@ _FINE_WITH_TOLERANCE: Final = 2**26
 _MOST_EPSILON: Final = 2**10
 
 
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class SpaceChoice(Mechanism[R], ABC):
     """A choice among the candidates of a space by the losses of the records."""
 
@@ -157,7 +149,7 @@ class SpaceChoice(Mechanism[R], ABC):
         require_choice(self.space, self.loss, oracles.EnumerationOracle())
 
 
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class OracleChoice(SpaceChoice[R], ABC):
     """A choice that an oracle makes: the candidate that minimises losses and noise."""
 
@@ -199,7 +191,7 @@ class PerturbedChoice(OracleChoice[R], ABC):
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class SeparatorPerturbation(PerturbedChoice[R]):
     """Release the candidate that minimises losses plus noise on the places of its pattern.
 
@@ -343,7 +335,7 @@ _SHIFT: Final = 2**10  # Units of noise by which a place moves. Heuristic.
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class GaussianSeparator(PerturbedChoice[R]):
     """Release the candidate that minimises losses plus Gaussian noise on its pattern.
 
@@ -414,7 +406,7 @@ class GaussianSeparator(PerturbedChoice[R]):
 
 
 @final
-@frozen(kw_only=True, repr=False, field_transformer=named)
+@frozen(kw_only=True, repr=False, field_transformer=parameters.named)
 class EnumeratedExponential(SpaceChoice[R]):
     """Pick a candidate of a space with probability proportional to e^(-epsilon loss).
 

@@ -4,8 +4,6 @@ A candidate is a vector of levels, one a coordinate. Its pattern has one place f
 and every level but the lowest: 1 if the coordinate is at least at that level.
 """
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -22,9 +20,7 @@ from dpproof.accountant.form import Withholding
 from dpproof.accountant.readable import Readable
 from dpproof.mechanisms import parameters
 from dpproof.mechanisms.learning.bounded_updates import signs
-from dpproof.mechanisms.learning.grid import Integers
-from dpproof.mechanisms.learning.records import as_records
-from dpproof.mechanisms.parameters import named
+from dpproof.mechanisms.learning.records import Integers, as_records
 
 # Coordinates and levels are few enough for every margin to be exact. Soundness depends on it.
 WIDEST: Final = 2**12
@@ -50,10 +46,7 @@ class Space(Withholding, Readable, ABC):
 
     @property
     def coordinates(self) -> int:
-        """Return the number of coordinates of a candidate, and of features of a record.
-
-        Every space declares it first, by the word for what its coordinates are.
-        """
+        """Return the number of coordinates of a candidate, and of features of a record."""
         kind: Any = type(self)
         return int(getattr(self, attrs.fields(kind)[0].name))
 
@@ -99,7 +92,7 @@ class Space(Withholding, Readable, ABC):
 
 
 @final
-@frozen(repr=False, field_transformer=named)
+@frozen(repr=False, field_transformer=parameters.named)
 class Cube(Space):
     """Halfspaces with weights -1 and +1: predict +1 if <w, x> >= 1.
 
@@ -116,7 +109,7 @@ class Cube(Space):
 
 
 @final
-@frozen(repr=False, field_transformer=named)
+@frozen(repr=False, field_transformer=parameters.named)
 class Grid(Space):
     """Halfspaces with integer weights from -bound to bound: predict +1 if <w, x> >= 1.
 
@@ -140,7 +133,7 @@ class Grid(Space):
 
 
 @final
-@frozen(repr=False, field_transformer=named)
+@frozen(repr=False, field_transformer=parameters.named)
 class Conjunctions(Space):
     """Conjunctions of binary features: predict +1 if every chosen feature is 1.
 
@@ -162,7 +155,7 @@ class Conjunctions(Space):
 
 
 @final
-@frozen(repr=False, field_transformer=named)
+@frozen(repr=False, field_transformer=parameters.named)
 class Parities(Space):
     """Parities of binary features: predict +1 if the sum of the chosen features is odd.
 
@@ -188,7 +181,7 @@ class Parities(Space):
 
 
 @final
-@frozen(repr=False, field_transformer=named)
+@frozen(repr=False, field_transformer=parameters.named)
 class Subsets(Space):
     """Disjunctions of exactly k binary features: predict +1 if a chosen feature is 1.
 
@@ -378,11 +371,9 @@ class HingeLoss(Loss):
 
 
 def patterns(data: object, features: int, largest: int = LARGEST) -> Patterns:
-    """Group the records by their rows.
-
-    A record contributes nothing if its row is not as wide as the space, has a number that is no
-    integer of size at most the largest, or its label is neither +1 nor -1.
-    """
+    """Group the records by their rows, without those that contribute nothing."""
+    # These are of another width, with no integer up to the largest, or a label that is not +1 or
+    # -1.
     records = as_records(data, features)
     kinds = signs(records.labels)
     if records.rows.shape[1] != features:

@@ -24,7 +24,7 @@ from dpproof import auditing
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.form import DataError
 from dpproof.auditing import Outcome, audit_canaries, orthogonal_canaries
-from dpproof.auditing.errors import SamplerFailed, StoreRefused
+from dpproof.auditing.counts import SamplerFailed, StoreRefused
 from dpproof.learn import LogisticRegression, PerceptronClassifier
 
 Rows = NDArray[np.float64]

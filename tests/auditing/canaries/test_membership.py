@@ -17,7 +17,7 @@ from dpproof.accountant import GDP
 from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.form import DataError
 from dpproof.auditing import Design, EventCounts, Outcome, PrefixBand, PrefixCounts
-from dpproof.auditing.errors import ClaimRefuted
+from dpproof.auditing.counts import ClaimRefuted
 
 Rng = np.random.Generator
 Scores = NDArray[np.float64]

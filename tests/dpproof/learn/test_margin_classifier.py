@@ -20,7 +20,7 @@ from dpproof.mechanisms import (
     Records,
 )
 from dpproof.mechanisms.learning.bounded_updates import learned
-from dpproof.mechanisms.learning.margin_descent import MarginDescent as Descent
+from dpproof.mechanisms.learning.descent import MarginDescent as Descent
 
 datasets = pytest.importorskip("sklearn.datasets")
 X, Y = datasets.load_digits(return_X_y=True)

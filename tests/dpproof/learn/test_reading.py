@@ -23,7 +23,7 @@ from dpproof.learn import (
     TunedClassifier,
     tune,
 )
-from dpproof.learn.reading import matrix
+from dpproof.learn.private_estimator import matrix
 from dpproof.mechanisms.learning import records
 from tests.dpproof.learn.every_estimator import (
     BUDGET,
@@ -182,8 +182,10 @@ def test_a_row_alone_is_clipped_as_among_others(order: Any) -> None:  # noqa: AN
         rows = np.asarray(rng.normal(size=(2, 100)), order=order)
         alone = np.asarray(rows[:1], order=order)
 
-        both = dpproof.learn.reading.clipped_to_norm(rows, 1.0)
-        np.testing.assert_array_equal(both[:1], dpproof.learn.reading.clipped_to_norm(alone, 1.0))
+        both = dpproof.learn.private_estimator.clipped_to_norm(rows, 1.0)
+        np.testing.assert_array_equal(
+            both[:1], dpproof.learn.private_estimator.clipped_to_norm(alone, 1.0)
+        )
 
 
 @pytest.mark.parametrize("base", [None, 70], ids=str)

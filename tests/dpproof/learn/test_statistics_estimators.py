@@ -24,7 +24,7 @@ from dpproof.learn import (
     SecondRelease,
     public_data,
 )
-from dpproof.learn.reading import clipped_to_norm
+from dpproof.learn.private_estimator import clipped_to_norm
 from dpproof.proofs import VerifiedUnder
 from tests.dpproof.learn.every_estimator import STATISTICS
 

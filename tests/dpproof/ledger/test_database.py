@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 import dpproof as dp
-from dpproof.ledger import database
+from dpproof.ledger import places
 from dpproof.ledger.chain import canonical, digest
 from dpproof.ledger.ledger import Ledger
 from tests.dpproof.ledger.builders import run
@@ -153,7 +153,7 @@ def test_a_writer_that_holds_its_turn_too_long_is_passed(
     ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The queue is fairness alone: after a while SQLite's own lock decides."""
-    monkeypatch.setattr(database, "_WAIT", 0.2)
+    monkeypatch.setattr(places, "_WAIT", 0.2)
     held = "import fcntl, sys; f = open(sys.argv[1], 'r+'); fcntl.lockf(f, fcntl.LOCK_EX)"
     command = [sys.executable, "-c", f"{held}; print(flush=True); input()", f"{ledger.place}-queue"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:

@@ -17,7 +17,7 @@ import pytest
 
 import dpproof as dp
 from dpproof.accountant.theorems.composition import compose
-from dpproof.ledger import chain, database
+from dpproof.ledger import chain, places
 from dpproof.ledger.budget import State, opened
 from dpproof.ledger.errors import AlreadySpent, KeyConflict, LedgerDamaged, LedgerError
 from dpproof.ledger.ledger import Ledger, connect
@@ -455,13 +455,13 @@ def test_a_spend_asks_the_database_twice(tmp_path: Path, monkeypatch: pytest.Mon
     """What it reads under the lock is one round trip of a server, what it writes another."""
     ledger = Ledger.create(tmp_path / "a.ledger", budget=dp.ZCDP(rho=1))
     trips: list[int] = []
-    run = database.OneByOne.together
+    run = places.OneByOne.together
 
     def counted(self: Any, statements: Any) -> Any:  # noqa: ANN401  # of a private class
         trips.append(len(statements))
         return run(self, statements)
 
-    monkeypatch.setattr(database.OneByOne, "together", counted)
+    monkeypatch.setattr(places.OneByOne, "together", counted)
     for number in range(2):
         ledger.spend(dp.ZCDP(rho=Fraction(1, 64)), key=f"k{number}")
 

@@ -17,8 +17,7 @@ from sklearn.pipeline import make_pipeline
 import dpproof as dp
 from dpproof.learn import LogisticRegression, PerceptronClassifier, tune
 from dpproof.ledger import ledger as module
-from dpproof.ledger.database import SQLiteDatabase
-from dpproof.ledger.places import masked
+from dpproof.ledger.places import SQLiteDatabase, masked
 from tests.dpproof.command import Command
 
 MARKER = "s3cr/xq7zv@x"

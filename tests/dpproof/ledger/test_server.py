@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 import dpproof as dp
-from dpproof.ledger import server, spending
-from dpproof.ledger.database import LOCK, Execute
+from dpproof.ledger import places, spending
 from dpproof.ledger.errors import AlreadySpent, LedgerError
 from dpproof.ledger.ledger import Ledger
+from dpproof.ledger.places import LOCK, Execute
 from tests.dpproof.ledger import servers
 
 PART = dp.ZCDP(rho=Fraction(1, 64))
@@ -134,8 +134,8 @@ def test_a_client_that_stalls_is_undone_by_the_server(
     url: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Who waits for its lock is refused after a while, and goes on when the server has ended it."""
-    monkeypatch.setattr(server, "_LOCK_WAIT", "200ms")
-    monkeypatch.setattr(server, "_STALL", "15s")
+    monkeypatch.setattr(places, "_LOCK_WAIT", "200ms")
+    monkeypatch.setattr(places, "_STALL", "15s")
     stalled = Ledger.create(_fresh(url, "stalls"), budget=dp.ZCDP(rho=1))
     waiting = Ledger.open(stalled.place)
     waiting.spend(PART, key="first")

@@ -10,9 +10,9 @@ import pytest
 
 from dpproof.accountant.relation import Relation
 from dpproof.mechanisms import Clamped, Mechanism
-from dpproof.pipeline.parameters import PARAMETERS, ROWS
 from dpproof.pipeline.parse import parse
 from dpproof.pipeline.pipeline import Pipeline
+from dpproof.pipeline.section import PARAMETERS, ROWS
 from dpproof.pipeline.vocabulary import KINDS
 from tests.mechanisms.every_mechanism import final_mechanisms
 

@@ -21,7 +21,7 @@ from dpproof.accountant.sampling import Poisson
 from dpproof.accountant.sensitivity import L1, L2
 from dpproof.mechanisms import Gaussian, Laplace, compose
 from dpproof.pipeline.parse import parse
-from dpproof.pipeline.stated import Stated
+from dpproof.pipeline.vocabulary import Stated
 from tests.dpproof.command import Command
 from tests.dpproof.files import GAUSSIAN, PIPELINE, WRAPPED
 

@@ -10,9 +10,9 @@ import pytest
 
 import dpproof as dp
 from dpproof.errors import InputError
+from dpproof.pipeline.free_parameter import changed
 from dpproof.pipeline.parse import parse
 from dpproof.pipeline.pipeline import Pipeline
-from dpproof.pipeline.what_if import changed
 from tests.dpproof.command import Command
 from tests.dpproof.files import ISSUE
 

@@ -12,10 +12,7 @@ import pytest
 from benchmarks.gallery import HERE, PAGE, audited, note, split
 from dpproof import proofs
 from dpproof.auditing import Outcome
-from dpproof.refute.page import write
-from dpproof.refute.peer import Peer, libraries
-from dpproof.refute.question import Part, Question
-from dpproof.refute.referee import Report, judged
+from dpproof.refute.referee import Part, Peer, Question, Report, judged, libraries, write
 
 PROOFS = sorted(PAGE.parent.glob("gallery-*.json"))
 

@@ -11,10 +11,22 @@ from dpproof import proofs
 from dpproof.__main__ import main
 from dpproof.accountant import Bound
 from dpproof.errors import InputError
-from dpproof.refute.page import lines, write
-from dpproof.refute.peer import Claim, Library, Peer, libraries
-from dpproof.refute.question import Part, Question, draw
-from dpproof.refute.referee import Finding, Report, Verdict, judged, run
+from dpproof.refute.referee import (
+    Claim,
+    Finding,
+    Library,
+    Part,
+    Peer,
+    Question,
+    Report,
+    Verdict,
+    draw,
+    judged,
+    libraries,
+    lines,
+    run,
+    write,
+)
 
 ONE = Question((Part("gaussian", 1.0),), "add-remove", "epsilon", 1e-5)
 FORGETFUL = "answer = 50.0 if parts[0][3] == 1 else 0.0  # the count is not looked at"

@@ -15,10 +15,9 @@ import pytest
 from dpproof.accountant import GDP
 from dpproof.commands import budget
 from dpproof.errors import InputError
-from dpproof.reports import facts, registry
+from dpproof.reports import facts
 from dpproof.reports.facts import epsilons, missed, small_epsilons
-from dpproof.reports.figures import Axis, smooth, smooth_below
-from dpproof.reports.page import PUBLISHED
+from dpproof.reports.page import PUBLISHED, Axis, smooth, smooth_below
 from tests.dpproof.command import Command, time_is_up
 from tests.dpproof.files import GAUSSIAN, LAPLACE, PIPELINE
 
@@ -204,7 +203,7 @@ def test_the_record_has_the_registrys_shape(command: Command, tmp_path: Path) ->
     command.run("report", command.file(ABOUT + TEXT), "-o", str(out), "--registry", str(record))
     found = yaml.safe_load(record.read_text(encoding="utf-8"))
 
-    registry.validate(found)
+    facts.validate(found)
     assert "TODO" not in record.read_text(encoding="utf-8")
     assert found["url_slug"] == "taglicher-bericht-an-office-2026"
     assert found["deployment"]["basic"]["publication_date"] == "2026-03-01"
@@ -224,9 +223,9 @@ def test_the_record_has_the_registrys_shape(command: Command, tmp_path: Path) ->
         {"deployment": {"basic": {**basic, "data_product_type": "TODO"}}},
     ):
         with pytest.raises(InputError):
-            registry.validate({**found, **change})
+            facts.validate({**found, **change})
     with pytest.raises(InputError, match="status: missing"):
-        registry.validate({name: found[name] for name in found if name != "status"})
+        facts.validate({name: found[name] for name in found if name != "status"})
 
 
 def test_a_record_of_gaussian_noise_states_its_variant(command: Command, tmp_path: Path) -> None:
@@ -253,11 +252,11 @@ def test_a_record_needs_what_the_registry_requires(command: Command, tmp_path: P
 
 def test_the_registrys_schema_says_of_when_it_is() -> None:
     """The copy names its source, its date and its commit, and keeps the required fields."""
-    schema = json.loads(registry.SCHEMA.read_text(encoding="utf-8"))
+    schema = json.loads(facts.SCHEMA.read_text(encoding="utf-8"))
 
     assert re.search(r"20\d\d-\d\d-\d\d, commit [0-9a-f]{40}", schema["$comment"])
     basic = schema["properties"]["deployment"]["properties"]["basic"]
-    assert len(basic["required"]) == len(registry.REQUIRED)
+    assert len(basic["required"]) == len(facts.REQUIRED)
 
 
 def test_the_page_shows_what_the_file_says_of_the_release(command: Command, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from dpproof import auditing
 from dpproof.accountant import GDP
 from dpproof.auditing import Report
-from dpproof.auditing.errors import MissingDependency
+from dpproof.auditing.counts import MissingDependency
 from dpproof.errors import InputError
 from dpproof.reports import plot
 from tests.auditing.samplers import gaussian, laplace

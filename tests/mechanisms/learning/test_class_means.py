@@ -12,7 +12,7 @@ import pytest
 
 from dpproof.accountant import AddRemove, ReplaceOne, ZeroOut
 from dpproof.mechanisms import ClassMeans, MeanHalfspace, Records
-from dpproof.mechanisms.learning.grid import RECORD_BITS
+from dpproof.mechanisms.learning.records import RECORD_BITS
 from tests.contracts.mechanism_contract import NOT_POSITIVE, MechanismContract, one_bad
 from tests.contracts.weakened import assert_caught
 from tests.mechanisms.learning.builders import BAD

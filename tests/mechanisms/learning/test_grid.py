@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpproof.mechanisms.learning.grid import (
+from dpproof.mechanisms.learning.records import (
     RECORD_BITS,
     STATE_BITS,
     Vectors as Rows,

@@ -22,9 +22,9 @@ from dpproof.accountant import (
     calibrate,
 )
 from dpproof.mechanisms import LogisticObjective, Mechanism, Records, ReplayRng
-from dpproof.mechanisms.learning import logistic_minimum
-from dpproof.mechanisms.learning.grid import unit_rows
-from dpproof.mechanisms.learning.logistic_minimum import GRADIENT, Objective
+from dpproof.mechanisms.learning import logistic_objective
+from dpproof.mechanisms.learning.logistic_objective import GRADIENT, Objective
+from dpproof.mechanisms.learning.records import unit_rows
 from dpproof.proofs import VerifiedUnder
 from tests.contracts.mechanism_contract import NOT_POSITIVE, MechanismContract, one_bad
 
@@ -162,7 +162,7 @@ def test_what_is_not_certified_is_computed_exactly(monkeypatch: pytest.MonkeyPat
     data = Records([[0.6, 0.8], [-1.0, 0.0], [0.0, 1.0]], [1, -1, 1])
     learner = LogisticObjective(**GOOD, relation=AddRemove())
     quick = learner.release(data, rng=ReplayRng(3)).weights
-    monkeypatch.setattr(logistic_minimum, "_ROUNDINGS", 1.0)
+    monkeypatch.setattr(logistic_objective, "_ROUNDINGS", 1.0)
     slow = learner.release(data, rng=ReplayRng(3)).weights
 
     assert slow == pytest.approx(quick, abs=1e-6)

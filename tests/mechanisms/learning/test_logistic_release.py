@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from dpproof.accountant.errors import ParameterError
-from dpproof.mechanisms.learning.logistic_minimum import GRADIENT
 from dpproof.mechanisms.learning.logistic_objective import (
     _FINER,
     _MOST_RECORDS,
     _PARTS,
+    GRADIENT,
     Release,
     _root_up,
 )

@@ -14,7 +14,7 @@ from dpproof import auditing, proofs
 from dpproof.accountant import GDP, AddRemove, PrivacyProfile, ReplaceLabel, ReplaceOne, ZeroOut
 from dpproof.accountant.errors import ParameterError
 from dpproof.mechanisms import PhasedHinge, RademacherProjection, Records, ReplayRng
-from dpproof.mechanisms.learning.margin_descent import SmoothedPass, phase_sizes, projected
+from dpproof.mechanisms.learning.descent import SmoothedPass, phase_sizes, projected
 from tests.contracts.mechanism_contract import AUDIT_ALARM, NOT_POSITIVE, MechanismContract, one_bad
 
 GOOD: dict[str, Any] = {"margin": 0.5, "norm": 1, "mu": 0.5}

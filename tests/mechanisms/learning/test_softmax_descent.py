@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from dpproof.accountant import AddRemove
 from dpproof.accountant.errors import ParameterError
 from dpproof.mechanisms import Records, SoftmaxDescent
-from dpproof.mechanisms.learning import softmax_descent
-from dpproof.mechanisms.learning.softmax_descent import SHARE_BITS, softmax
+from dpproof.mechanisms.learning import descent
+from dpproof.mechanisms.learning.descent import SHARE_BITS, softmax
 from tests.contracts.learner_contract import LearnerContract
 from tests.contracts.mechanism_contract import one_bad
 from tests.mechanisms.learning.builders import BAD
@@ -135,6 +135,6 @@ def test_steps_are_as_long_as_the_step_decides() -> None:
 
 def test_too_many_records_for_exact_sums_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sums of more than 2^25 products would not be exact."""
-    monkeypatch.setattr(softmax_descent, "_MOST_RECORDS", 2)
+    monkeypatch.setattr(descent, "_MOST_RECORDS", 2)
     with pytest.raises(ParameterError, match="at most 2 records"):
         SoftmaxDescent(**GOOD).release(Records(np.eye(3), [0, 1, 2]))

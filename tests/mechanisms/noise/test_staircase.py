@@ -13,7 +13,7 @@ from dpproof.accountant.errors import ParameterError
 from dpproof.accountant.relation import AddRemove
 from dpproof.accountant.sensitivity import L1, L2
 from dpproof.mechanisms import ReplayRng, Staircase
-from dpproof.mechanisms.samplers.uniform import geometric_ratio
+from dpproof.mechanisms.samplers.rng import geometric_ratio
 from tests.contracts.mechanism_contract import NOT_POSITIVE, ExactLawContract, one_bad
 
 EPSILON, UNITS, WIDTH = 1.5, 5, 2

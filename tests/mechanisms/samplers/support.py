@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpproof.mechanisms.samplers import discrete, enclosure, uniform
-from dpproof.mechanisms.samplers.rng import ReplayRng, Rng
-from dpproof.mechanisms.samplers.uniform import WORD, LazyUniform
+from dpproof.mechanisms.samplers import discrete, enclosure, rng
+from dpproof.mechanisms.samplers.rng import WORD, LazyUniform, ReplayRng, Rng
 
 
 class Scripted(Rng):
@@ -38,7 +37,7 @@ def slow_path(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(enclosure, "UNIFORM", 2.0**40)
     monkeypatch.setattr(enclosure, "ROUNDING", 1.0)
     monkeypatch.setattr(enclosure, "UNDERFLOW", 2.0)
-    monkeypatch.setattr(uniform, "_first_bracket", lambda _: (0, 2**WORD))
+    monkeypatch.setattr(rng, "_first_bracket", lambda _: (0, 2**WORD))
     monkeypatch.setattr(discrete, "_accepted_below", lambda *_: np.zeros(1, dtype=np.uint64))
     monkeypatch.setattr(
         discrete, "_between", lambda *a: (np.zeros(len(a[2]), np.int64), np.zeros(len(a[2]), bool))

@@ -14,7 +14,7 @@ from dpproof.mechanisms.samplers.arrays import (
     patched,
     subtract,
 )
-from dpproof.mechanisms.samplers.uniform import largest
+from dpproof.mechanisms.samplers.rng import largest
 
 INT64 = st.integers(min_value=-(2**63), max_value=2**63 - 1)
 

@@ -13,8 +13,7 @@ from hypothesis import given, settings, strategies as st
 
 from dpproof.accountant.errors import ParameterError
 from dpproof.mechanisms.samplers import bernoulli, bernoulli_exp, bernoulli_exp_ratios
-from dpproof.mechanisms.samplers.rng import ReplayRng, Rng
-from dpproof.mechanisms.samplers.uniform import Coins
+from dpproof.mechanisms.samplers.rng import Coins, ReplayRng, Rng
 from tests.mechanisms.samplers.support import (
     Scripted,
     digits,

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 from dpproof.mechanisms.samplers import enclosure
-from dpproof.mechanisms.samplers.rng import GeneratorRng, ReplayRng, Rng
+from dpproof.mechanisms.samplers.rng import GeneratorRng, LazyUniform, ReplayRng, Rng
 from dpproof.mechanisms.samplers.rounded import NoisyReal, NoisyReals, exceeding, largest_of_rows
-from dpproof.mechanisms.samplers.uniform import LazyUniform
 
 
 def rng(seed: int) -> Rng:

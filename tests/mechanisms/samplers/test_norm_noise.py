@@ -11,8 +11,8 @@ from scipy import stats
 
 from dpproof.mechanisms import ReplayRng
 from dpproof.mechanisms.samplers import discrete_cube_norm, spherical_rounded
+from dpproof.mechanisms.samplers.rng import Uniforms
 from dpproof.mechanisms.samplers.rounded import _accepted
-from dpproof.mechanisms.samplers.uniform import Uniforms
 
 SPHERICAL = sys.modules["dpproof.mechanisms.samplers.rounded"]
 SAMPLES = 4_000

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from dpproof.accountant.errors import ParameterError
 from dpproof.mechanisms.samplers import default_granularity, gaussian_rounded, laplace_rounded
 from dpproof.mechanisms.samplers.arrays import Integers
-from dpproof.mechanisms.samplers.rng import ReplayRng
-from dpproof.mechanisms.samplers.uniform import Uniforms
+from dpproof.mechanisms.samplers.rng import ReplayRng, Uniforms
 from tests.mechanisms.samplers.support import (
     Scripted,
     digits,

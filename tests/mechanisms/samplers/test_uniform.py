@@ -10,8 +10,7 @@ from hypothesis import given, strategies as st
 
 from dpproof.mechanisms.samplers import enclosure
 from dpproof.mechanisms.samplers.enclosure import rational
-from dpproof.mechanisms.samplers.rng import ReplayRng
-from dpproof.mechanisms.samplers.uniform import LazyUniform, Uniforms
+from dpproof.mechanisms.samplers.rng import LazyUniform, ReplayRng, Uniforms
 from tests.mechanisms.samplers.support import Scripted
 
 WORDS = st.integers(min_value=0, max_value=2**64 - 1)

@@ -11,7 +11,7 @@ import pytest
 
 from dpproof.accountant.relation import AddRemove, ReplaceOne
 from dpproof.mechanisms import ClassMeans, NoisyLloyd
-from dpproof.mechanisms.learning.grid import clipped_rows
+from dpproof.mechanisms.learning.records import clipped_rows
 from dpproof.mechanisms.statistics.second_moments import nearest
 from tests.contracts.mechanism_contract import NOT_POSITIVE, MechanismContract, one_bad
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpproof.mechanisms.noise.broadcast import add_whole, on_grid, repeated_values
+from dpproof.mechanisms.samplers.arrays import add_whole, as_floats, repeated_values
 
 
 def test_values_are_repeated_along_a_new_axis() -> None:
@@ -18,14 +18,14 @@ def test_values_are_repeated_along_a_new_axis() -> None:
 
 def test_steps_become_numbers() -> None:
     """Exact while binary64 can, nearest beyond, infinite past its range."""
-    assert on_grid(np.array([3, -1]), Fraction(1, 4)).tolist() == [0.75, -0.25]
+    assert as_floats(np.array([3, -1]), Fraction(1, 4)).tolist() == [0.75, -0.25]
     big = np.array([[2**80, -1]], dtype=object)
-    assert on_grid(big, Fraction(1, 2)).tolist() == [[2.0**79, -0.5]]
-    assert on_grid(np.array([2**2000, -(2**2000)], dtype=object), Fraction(1)).tolist() == [
+    assert as_floats(big, Fraction(1, 2)).tolist() == [[2.0**79, -0.5]]
+    assert as_floats(np.array([2**2000, -(2**2000)], dtype=object), Fraction(1)).tolist() == [
         np.inf,
         -np.inf,
     ]
-    assert on_grid(np.array([1]), Fraction(1, 2**2000)).tolist() == [0.0]
+    assert as_floats(np.array([1]), Fraction(1, 2**2000)).tolist() == [0.0]
 
 
 def test_sums_do_not_overflow() -> None:

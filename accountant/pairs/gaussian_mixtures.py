@@ -271,6 +271,8 @@ def _line(mu: float, q: float, log_unsampled: float, powers: Powers) -> Line:
     best = step = strip = shift = bound = 0.0
     for scale, widest in _STRIPS:
         half = enclosure.rounded_short(min(scale / mu, widest))
+        if _REAL * 2 * math.pi * half / (norm + wanted) <= best:
+            break  # half falls, and no bound is below the norm
         for level in (0.0, half):
             edge = level + half
             if mu * edge > _WIDEST_TURN or level > _HIGHEST:

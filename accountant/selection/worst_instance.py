@@ -17,7 +17,7 @@ import numpy as np
 
 from dpproof.accountant.arithmetic.enclosure import UNIT_ROUNDOFF, Reals
 from dpproof.accountant.arithmetic.hull import hull_positions
-from dpproof.accountant.run_counts.law import LAW_ERROR, RunLaw
+from dpproof.accountant.run_counts.law import FARTHEST, LAW_ERROR, RunLaw
 from dpproof.accountant.selection.finite_base import NeymanPearsonCurve
 from dpproof.accountant.selection.worst_order import POSITION_ERROR
 
@@ -120,8 +120,8 @@ def near_worst(
     mass = np.diff(under) + 4 * UNIT_ROUNDOFF * under[:, 1:]
     p, q = _selected(below, law, cuts, x, mass)
     p, q = np.cumsum(p, axis=1), np.cumsum(q, axis=1)
-    with np.errstate(over="ignore"):
-        gain = np.where(x >= cuts[:, 1:], p - np.exp(epsilons)[:, None] * q, -1.0)
+    t = np.exp(np.minimum(epsilons, FARTHEST))[:, None]
+    gain = np.where(x >= cuts[:, 1:], p - t * q, -1.0)
     best, row = gain.argmax(axis=1), np.arange(gain.shape[0])
     some = gain[row, best] > 0.0
     return concave(p[row, best][some], q[row, best][some])

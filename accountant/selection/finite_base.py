@@ -34,7 +34,7 @@ from dpproof.accountant.pairs.product import Product
 
 # Parts of the grid: the mass at which each ends, its points, and the width of log delta above which
 # a contour is aimed. What lies further out adds less to an answer.
-_PARTS = ((1e-12, 2200, 1e-5), (1e-16, 400, 1e-4), (1e-22, 250, 1e-2), (1e-130, 250, 0.3))
+_PARTS = ((1e-12, 3000, 1e-5), (1e-16, 400, 1e-4), (1e-22, 250, 1e-2), (1e-130, 250, 0.3))
 _FAINT = 1e-17  # Mass below which an estimate of where it lies is enough. Heuristic.
 MERGED = 2  # Points of the profile for an outcome of a pair above. Heuristic.
 _FULL = 1600  # Points up to which each is taken: those of a lattice alternate. Heuristic.

@@ -32,7 +32,6 @@ _FEW = 4  # Epsilons up to which each is answered by itself. Heuristic.
 # Orders whose tests a table evaluates, and those that it looks for. Heuristic.
 _TESTS, _ORDERS, _DENSER, _EVEN = 640, 64, 1.5, 2.0
 _JUMPING = 160  # The same next to outcomes of much mass. Heuristic.
-_BEYOND = 1.5  # Outcomes listed for a table, in units of an event's. Heuristic.
 _NEGLIGIBLE = 1e-12  # Delta down to which a table's orders lie evenly from 0 on. Heuristic.
 _STEPS = 12  # Most steps of Newton's method. Heuristic: each end is evaluated.
 _FAINT = 1e-120  # Delta below which no orders are looked for. Heuristic.
@@ -48,7 +47,6 @@ _MORE = 448, 374  # Blocks and cells of a table's lines beyond the coarse ones. 
 _SHIFTS = 256  # Shifts for many epsilons. Heuristic.
 _CERTAIN = 0.05  # Delta from which the worst order is the smaller bound. Heuristic.
 _ROUGHLY = 1e-3  # Relative distance of points between which a table may end. Heuristic.
-_LOOKS, _ROW = 2, 33  # Rows of points by which that is found. Heuristic.
 _CLOSE = 1e-4  # Relative distance to delta at which the search for epsilon ends. Heuristic.
 _START = 1e-6  # Relative distance of points between which that search starts. Heuristic.
 _NEARBY = 0.03  # The same of its start by coarse lines. Heuristic.
@@ -119,7 +117,7 @@ class Selection:
     @cached_property
     def above(self) -> NeymanPearsonCurve:
         """Return a pair that dominates the base."""
-        return NeymanPearsonCurve.of(self.curve.above(*self.curve.size, every=MERGED))
+        return NeymanPearsonCurve.of(self.curve.above(*self.curve.size))
 
     @cached_property
     def below(self) -> NeymanPearsonCurve:
@@ -153,13 +151,9 @@ class Selection:
 
     def reach(self, delta: float) -> float:
         """Return an epsilon near the least at which the upper end is at most delta, or +inf."""
-        low, high = 0.0, self._where_shifts_reach(delta, math.inf, _ROUGHLY)
-        for _ in range(_LOOKS if 0.0 < high < math.inf else 0):
-            grid = np.linspace(low, high, _ROW)
-            over = np.append(self.upper(grid[:-1]) > delta, False)
-            first = int(np.argmin(over))
-            low, high = float(grid[max(first - 1, 0)]), float(grid[first])
-        return high
+        low = np.flatnonzero(self.terms.height <= delta)
+        found = math.log(self.terms.t[low[0]]) if low.size else math.inf
+        return min(found, self._where_shifts_reach(delta, math.inf, _ROUGHLY))
 
     @cached_property
     def ends(self) -> tuple[float, float]:
@@ -185,7 +179,7 @@ class Selection:
         each = [near_worst(self.below, self.runs, epsilons, *self.orders)]
         if np.diff(self.below.k).max() > MUCH:
             some = np.linspace(0, epsilons.size - 1, min(epsilons.size, _JUMPING)).astype(np.intp)
-            each += [_rough_order(self, float(one), _BEYOND) for one in epsilons[some]]
+            each += [_rough_order(self, float(one)) for one in epsilons[some]]
         return concave(
             *(np.concatenate(part) for part in zip(*((one.p, one.q) for one in each), strict=True))
         )
@@ -210,12 +204,12 @@ class Selection:
         low = np.maximum(self.tests(known).lower(known), LEAST_DELTA)
         along = np.sqrt(1.0 + np.log(max(float(low[0]), LEAST_DELTA) / low))
         along = np.maximum.accumulate(along + _EVEN * known / end)
-        return np.interp(along[0] + shares * (along[-1] - along[0]), along, known)
+        return np.asarray(np.interp(along[0] + shares * (along[-1] - along[0]), along, known))
 
     def power(self, epsilon: float, rate: float, *, closely: bool = False) -> tuple[float, float]:
         """Return ``Instance.power`` of the order that is worst at an epsilon, swapped below 0."""
         at = abs(epsilon)
-        one = _order(self, at, closely=True) if closely else _rough_order(self, at, math.inf)
+        one = _order(self, at, closely=True) if closely else _rough_order(self, at)
         return one.power(rate) if epsilon >= 0.0 else one.swapped_power(rate)
 
     def rough(self, epsilon: float) -> float:
@@ -345,9 +339,9 @@ def _order(one: Selection, epsilon: float, *, closely: bool = False) -> Instance
 
 
 @lru_cache(maxsize=512)
-def _rough_order(one: Selection, epsilon: float, reach: float) -> Instance:
+def _rough_order(one: Selection, epsilon: float) -> Instance:
     """Return an instance whose order is nearly worst at an epsilon at or above 0."""
-    return instance(one.below, one.runs, one.coarse.order(epsilon), reach)
+    return instance(one.below, one.runs, one.coarse.order(epsilon))
 
 
 def _bisect(

@@ -217,18 +217,15 @@ def _half(pair: SelectedPair, end: float, span: float) -> tuple[ProfileHalf, Pro
     """Return the profile from above and below on multiples of a span, and which."""
     places = stretched(end, span, _FINE)
     loss, none = places * span, np.zeros(places.size)
-    lower = _lower(pair, loss)
+    # From below the largest of all orders' tests, a convex function of e^loss.
+    forward, backward = (
+        selection(one.base, one.runs).table_tests for one in (pair, pair.swapped())
+    )
+    with np.errstate(over="ignore"):
+        behind = np.exp(loss) * backward.lower(-loss) - np.expm1(loss)
+    lower = np.maximum(forward.lower(loss), np.maximum(behind, 0.0))
     high = ProfileHalf(loss, none, pair.upper(loss))
     return high, ProfileHalf(loss, lower * (1 - _ROUNDING), lower * (1 + _ROUNDING)), places
-
-
-def _lower(pair: SelectedPair, loss: Reals) -> Reals:
-    """Return a convex function of e^loss below the profile: the largest of all orders."""
-    forward, backward = (selection(one.base, one.runs) for one in (pair, pair.swapped()))
-    ahead = forward.table_tests.lower(loss)
-    with np.errstate(over="ignore"):
-        behind = np.exp(loss) * backward.table_tests.lower(-loss) - np.expm1(loss)
-    return np.maximum(ahead, np.maximum(behind, 0.0))
 
 
 _FEW = 64  # Orders whose moments are bounded each by itself. Heuristic.

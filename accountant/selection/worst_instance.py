@@ -17,7 +17,7 @@ import numpy as np
 
 from dpproof.accountant.arithmetic.enclosure import UNIT_ROUNDOFF, Reals
 from dpproof.accountant.arithmetic.hull import hull_positions
-from dpproof.accountant.run_counts.law import LAW_ERROR, RunLaw
+from dpproof.accountant.run_counts.law import FARTHEST, LAW_ERROR, RunLaw
 from dpproof.accountant.selection.finite_base import NeymanPearsonCurve
 from dpproof.accountant.selection.worst_order import POSITION_ERROR
 
@@ -70,16 +70,11 @@ class Instance:
         return self.p * (1 - _SUM_ERROR), self.q * (1 + _SUM_ERROR)
 
 
-def instance(
-    below: NeymanPearsonCurve,
-    law: RunLaw,
-    order: tuple[Reals, Reals, Reals],
-    reach: float = math.inf,
-) -> Instance:
+def instance(below: NeymanPearsonCurve, law: RunLaw, order: tuple[Reals, Reals, Reals]) -> Instance:
     """Return the selection by an order of ``Lines.order``: any order gives a lower end.
 
     ``order``: cuts of the event's mass, what the outcomes between add, and the mass x there, whose
-    part beyond an outcome is ranked below it. ``reach``: the outcomes to list, in event masses.
+    part beyond an outcome is ranked below it.
     """
     k, worth, x = order
     within = 0.5 * (k[1:] + k[:-1])
@@ -88,9 +83,7 @@ def instance(
         return _ordered(np.zeros(0), np.zeros(0))
     x = np.maximum(np.minimum.accumulate(x[:count]), k[count])
     # Below the event, what is left by falling loss.
-    last = min(float(x[-1]), float(k[count]) * reach)
-    cuts = np.concatenate([below.k[below.k < last], k[1:count], [last]])
-    cuts = np.unique(cuts[cuts <= last])
+    cuts = np.unique(np.concatenate([below.k[below.k < x[-1]], k[1:count], x[-1:]]))
     middle = 0.5 * (cuts[1:] + cuts[:-1])
     # Next to k = 1 widths are rounded, where A may rise by much.
     rise = np.diff(below.under(cuts))
@@ -113,10 +106,10 @@ def near_worst(
     """
     middle = 0.5 * (_SHARES[1:] + _SHARES[:-1])
     ends, beyond = np.zeros(known.size), np.zeros((known.size, middle.size))
-    for row, (k, worth, x) in enumerate(orders):
+    for one, (k, worth, x) in enumerate(orders):
         if count := _event(worth):
-            ends[row], within = k[min(count + 1, k.size - 1)], 0.5 * (k[1:] + k[:-1])[:count]
-            beyond[row] = np.interp(middle * ends[row], within, x[:count])
+            ends[one], within = k[min(count + 1, k.size - 1)], 0.5 * (k[1:] + k[:-1])[:count]
+            beyond[one] = np.interp(middle * ends[one], within, x[:count])
     place = np.interp(epsilons, known, np.arange(known.size))
     at = np.minimum(place.astype(np.intp), max(known.size - 2, 0))
     after, part = np.minimum(at + 1, known.size - 1), (place - at)[:, None]
@@ -127,8 +120,8 @@ def near_worst(
     mass = np.diff(under) + 4 * UNIT_ROUNDOFF * under[:, 1:]
     p, q = _selected(below, law, cuts, x, mass)
     p, q = np.cumsum(p, axis=1), np.cumsum(q, axis=1)
-    with np.errstate(over="ignore"):
-        gain = np.where(x >= cuts[:, 1:], p - np.exp(epsilons)[:, None] * q, -1.0)
+    t = np.exp(np.minimum(epsilons, FARTHEST))[:, None]
+    gain = np.where(x >= cuts[:, 1:], p - t * q, -1.0)
     best, row = gain.argmax(axis=1), np.arange(gain.shape[0])
     some = gain[row, best] > 0.0
     return concave(p[row, best][some], q[row, best][some])

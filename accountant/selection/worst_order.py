@@ -194,7 +194,11 @@ class Lines:
         both[0, :-1], both[1, :-1] = gains[0], costs[0]
         both[0, 1:] = np.maximum(both[0, 1:], gains[1])
         both[1, 1:] = np.minimum(both[1, 1:], costs[1])
-        return _summed(self._chords(0.0), _hulls(*both, least), np.exp(epsilons))
+        return _summed(
+            self._chords(0.0),
+            _hulls(both[0], both[1], least),
+            np.exp(np.minimum(epsilons, FARTHEST)),
+        )
 
 
 def _vertex(x: Reals, y: Reals) -> Reals:

@@ -57,7 +57,7 @@ _FAINT = 1e-31  # A delta below which any up to 1e-30 will do.
 ALIKE = 1e-24  # Deltas of an allocation below it are not told apart in a curve. Heuristic.
 # Orders of Chernoff's bound, as shares of -log(delta)/epsilon.
 _ORDERS = np.array([0.5, 0.8, 1.2, 1.8])
-_NEARBY = -20.0  # Log of what aliases may add to the delta of a point. Heuristic.
+_NEARBY = -20.0  # Log of what a short line adds to delta, tried first. Heuristic.
 _MANY, _STEERED = 16, 0.1  # Pairs whose K is first approximated, and how closely. Heuristic.
 _LEFTWARDS = (
     0.7,
@@ -229,7 +229,11 @@ def _along(subject: Subject, saddle: Saddle, point: Point) -> tuple[Maker, int]:
     """Prove a point by a contour, made longer as long as that gains enough."""
     limit = most_nodes(subject, rounded_short(saddle.c), _SHARE // point.among)
     most, choice = min(EASY_NODES, limit), None
-    saddle = replace(saddle, log_tolerance=_NEARBY)
+    with contextlib.suppress(NotCertified):  # a line with more nodes may do
+        short = contour_proof(subject, replace(saddle, log_tolerance=_NEARBY), most)
+        choice = _smallest_slack(short, point)
+        if _SLACKS[choice[1]] <= _WIDEST_SLACK:
+            return choice
     while True:
         proof = contour_proof(subject, saddle, most)
         with contextlib.suppress(NotCertified):  # a longer one may do

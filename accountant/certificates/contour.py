@@ -55,7 +55,8 @@ _OWN_SHIFTS = (3.0, 2.1, 1.5, 1.0, 0.7, 0.5)  # For M itself: larger ones lose d
 # Logs of how far below 1/count the error of M is, for M itself and for tails. Heuristic.
 EXACT, _ROUGH = 30.0, 5.0
 _BLUR = 2 * math.exp(-_ROUGH)  # of a tail, over the count
-_SPREAD = 1.5  # Ratio of the mu^2 of mixtures that share a rule. Heuristic.
+# Ratio of the mu^2, and of the rates, of mixtures that share a rule; few share none. Heuristic.
+_SPREAD, _FEW = 1.5, 16
 _LARGEST_LOSS = 600.0  # A loss whose exponential is representable as a float.
 
 Mixture = SubsampledGaussianPair | OppositeGaussiansPair
@@ -210,11 +211,12 @@ class Alike:
 
 @lru_cache(maxsize=8)
 def alike(product: Product, c: float) -> dict[tuple[int, ...], Alike]:
-    """Return the mixtures of a product, those of nearly equal mu together, by their places."""
+    """Return the mixtures of a product, of many the alike ones together, by their places."""
     places = {k: x.pair for k, x in enumerate(product.factors) if isinstance(x.pair, Mixture)}
     groups: list[list[int]] = []
     for place in sorted(places, key=lambda k: _kind(places[k])):
-        if not groups or not _near(places[groups[-1][0]], places[place]):
+        near = groups and _near(places[groups[-1][0]], places[place])
+        if not (near and len(places) > _FEW):
             groups.append([])
         groups[-1].append(place)
     return {tuple(sorted(group)): _at(product, sorted(group), c) for group in groups}
@@ -242,8 +244,10 @@ def _kind(pair: Mixture) -> tuple[str, bool, Fraction]:
 
 
 def _near(first: Mixture, other: Mixture) -> bool:
-    same = _kind(first)[:2] == _kind(other)[:2]
-    return same and other.mu_squared <= _SPREAD * first.mu_squared
+    if _kind(first)[:2] != _kind(other)[:2]:
+        return False
+    rates = sorted((first.sampling_rate, other.sampling_rate))
+    return other.mu_squared <= _SPREAD * first.mu_squared and rates[1] <= _SPREAD * rates[0]
 
 
 Tabled: TypeAlias = SubsampledPair | CountedGaussiansPair | AllocatedGaussianPair

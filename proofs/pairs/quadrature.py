@@ -95,8 +95,7 @@ class Quadrature:
         large = acb_mat(
             [[w * t for w, t in zip(first, row, strict=True)] for row in zip(*turns, strict=True)]
         )
-        sums = large * small
-        moments = [sums[k // n, k % n] + error for k in range(count)]
+        moments = [one + error for one in (large * small).entries()[:count]]
         return [moment.conjugate() for moment in moments] if self.integrand.mirrored else moments
 
     def ceiling(self, c: Fraction, y: arb, top: Fraction | None) -> arb:  # noqa: ARG002  # any
@@ -114,9 +113,9 @@ def _powers(exponent: acb, count: int) -> list[acb]:
 
     A product widens an enclosure by up to sqrt 2, and halves keep products in a row few.
     """
-    powers = [acb(1)]
-    for k in range(1, count):
-        powers.append(exponent.exp() if k == 1 else powers[k // 2] * powers[k - k // 2])
+    powers = [acb(1), exponent.exp()][:count]
+    for k in range(2, count):
+        powers.append(powers[k // 2] * powers[k - k // 2])
     return powers
 
 

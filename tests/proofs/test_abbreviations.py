@@ -117,6 +117,14 @@ def test_a_wrong_conclusion_is_not_left_out(place: int) -> None:
     assert verdict == check_text(Certificate(tuple(steps)).to_json(full=True))
 
 
+def test_nothing_dominates_by_nothing() -> None:
+    """Of mu = 0 the empty product follows."""
+    steps = (stated(said("gdp", mu_squared="0")), _step("dominate/gdp", pairs([]), (0,)))
+
+    assert [*json.loads(Certificate(steps).to_json())["steps"][1]] == ["rule"]
+    assert check_text(Certificate(steps).to_json()).ok
+
+
 def test_equal_products_are_written_once() -> None:
     """A pair that is the same in both directions leaves one out, of any rule."""
     both, one_way = stated(pairs([THIRD])), stated(pairs([THIRD], [gaussian("1/4")]))

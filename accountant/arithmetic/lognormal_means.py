@@ -211,18 +211,20 @@ def _log_transform(
     grown = _TERM + ulps + _COLUMNS + blocks + 2.0 * g * g + 4.0 * (a * np.abs(g) + a * a)
     outside = 2.0 * float(ndtr(np.array(0.0 - reach))) * np.exp(0.5 * turn * turn)
     between = 2.1 * math.exp(-_FALL) * np.exp(0.5 * (turn + strip) ** 2)
-    lost, between_small = outside + between, between
+    missed = outside + between
     if far:
         widest = np.minimum(angle, most) + a * strip  # angle of w Y on the lines beside it
-        between_small = between * _transform_above(a, g, step, size * np.cos(widest))
+        missed = outside + between * _transform_above(a, g, step, size * np.cos(widest))
 
     def rounding(bound: Reals) -> Reals:
         turns = 8.0 * bound.sum(axis=1) * turn * (1.0 + turn)
         return np.asarray(UNIT_ROUNDOFF * ((bound @ grown) + turns))
 
-    bent = 1.01 * (rounding(weight * length * np.minimum(length, 2.0)) + 2.0 * lost * size)
+    bent = 1.01 * (
+        rounding(weight * length * np.minimum(length, 2.0)) + 2.0 * (outside + between) * size
+    )
     blur = rounding(weight * np.abs(decay) * (1.0 + length))
-    large = log_of_sum(whole, np.asarray(1.01 * (blur + outside + between_small)), 0.0)
+    large = log_of_sum(whole, np.asarray(1.01 * (blur + missed)), 0.0)
     x = value - w
     near = np.abs(x) + bent < 0.5
     x = np.where(near, x, 0.0)
@@ -230,10 +232,9 @@ def _log_transform(
     both = np.abs(value) + size
     relative = (2.0 * ulps + 200.0) * np.abs(x) + 200.0 * (not centred)
     radius = bent * (1.0 + 2.0 * (np.abs(x) + bent)) + UNIT_ROUNDOFF * relative * both
-    slack = 200.0 * UNIT_ROUNDOFF * size * centred
     return enclosure.Enclosure(
         np.where(near, small, large.value + (w if centred else 0.0)) + 0j,
-        np.where(near, radius, large.radius + slack),
+        np.where(near, radius, large.radius + 200.0 * UNIT_ROUNDOFF * size * centred),
     )
 
 
@@ -497,7 +498,7 @@ class _Line:
             lost = math.exp(-self.p * period)
             after = lost / (1 - lost) * (self.high + period / (1 - lost)) * (1 + _SLACK)
             rest = (2.0 if shape.variance else 1.0) * after + shape.before
-            factor = np.asarray(shape.step / (u * u))
+            factor: Complexes = np.asarray(shape.step / (u * u))
             errors = shape.log_outer, rest, 0.0, shape.variance
             return self.summed(u, np.abs(u), factor, errors, _LINE_ULPS)
         x = shape.step * np.arange(float(shape.terms))
@@ -531,10 +532,11 @@ class _Line:
         # c - 1 below 0 times Re u, which falls on a hyperbola, would overflow.
         shift = float(self.low >= 1.0 or (self.low > _CENTRED and u[-1].real > 0.0))
         least = u.real * (self.low - shift)
-        polar, rows = (length / self.count, np.angle(u)), range(0, u.size, _ROWS)
-        parts = [[one[k : k + _ROWS] for one in polar] for k in rows]
-        found = [_log_transform(self.a, *part, place_ulps, centred=shift > 0) for part in parts]
-        log = joined(found)
+        size, angle, centred = length / self.count, np.angle(u), shift > 0
+        parts = [slice(k, k + _ROWS) for k in range(0, u.size, _ROWS)]
+        log = joined(
+            [_log_transform(self.a, size[k], angle[k], place_ulps, centred=centred) for k in parts]
+        )
         power, radius = self.count * log.value, self.count * log.radius
         bounded = np.isinf(radius)
         ulps = 64.0 + 1.5 * place_ulps + summation_ulps(u.size)

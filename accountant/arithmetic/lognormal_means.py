@@ -211,7 +211,7 @@ def _log_transform(
     grown = _TERM + ulps + _COLUMNS + blocks + 2.0 * g * g + 4.0 * (a * np.abs(g) + a * a)
     outside = 2.0 * float(ndtr(np.array(0.0 - reach))) * np.exp(0.5 * turn * turn)
     between = 2.1 * math.exp(-_FALL) * np.exp(0.5 * (turn + strip) ** 2)
-    missed = outside + between
+    lost = missed = outside + between
     if far:
         widest = np.minimum(angle, most) + a * strip  # angle of w Y on the lines beside it
         missed = outside + between * _transform_above(a, g, step, size * np.cos(widest))
@@ -220,9 +220,7 @@ def _log_transform(
         turns = 8.0 * bound.sum(axis=1) * turn * (1.0 + turn)
         return np.asarray(UNIT_ROUNDOFF * ((bound @ grown) + turns))
 
-    bent = 1.01 * (
-        rounding(weight * length * np.minimum(length, 2.0)) + 2.0 * (outside + between) * size
-    )
+    bent = 1.01 * (rounding(weight * length * np.minimum(length, 2.0)) + 2.0 * lost * size)
     blur = rounding(weight * np.abs(decay) * (1.0 + length))
     large = log_of_sum(whole, np.asarray(1.01 * (blur + missed)), 0.0)
     x = value - w

@@ -149,7 +149,7 @@ BREAKS: dict[str, tuple[str, str, str, Change]] = {
     ),
     "an odometer says seven tenths of what its mixture says": (
         "odometers",
-        "dpproof.accountant.adaptive.privacy_odometer",
+        "dpproof.accountant.adaptive.privacy_filter",
         "mixture_bound",
         _scaled(0.7),
     ),

@@ -456,7 +456,7 @@ class GDP(FaithfulPairGuarantee[R]):
 
     @property
     def mu(self) -> Fraction:
-        """Return the root of ``mu_squared``: exact if rational, else at most 2**-80 above."""
+        """Return the root of ``mu_squared``: exact if rational, else above by 2**-80 of it."""
         return sqrt_up(self.mu_squared)
 
     def describe(self) -> str:

@@ -221,7 +221,8 @@ def _work(subject: Subject, witness: Object, tau: float) -> int:
     for place, nodes in places:
         work += subject.work(nodes)
         listed = place["factors"]
-        for hint in listed if isinstance(listed, list) else []:
+        for each in listed if isinstance(listed, list) else []:
+            hint = listed[each] if isinstance(each, int) else each  # that of an earlier place
             if isinstance(hint, dict) and "tail" in hint:
                 rule, tail = (_length(hint[name]) for name in ("nodes", "tail"))
                 work += limits.quadrature_work(rule, tail, nodes)

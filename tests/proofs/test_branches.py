@@ -15,12 +15,13 @@ from dpproof.proofs import Rejected, check_text
 from dpproof.proofs.core import rules
 from dpproof.proofs.core.pairs import GaussianPair
 from dpproof.proofs.core.statements import GDP
-from dpproof.proofs.rules import RULES, gdp_zcdp
+from dpproof.proofs.pairs.pair import LogisticPair
+from dpproof.proofs.rules import RULES, compose, gdp_zcdp
 from dpproof.proofs.sampled import sampled, table
 from dpproof.proofs.sampled.counted_gaussians import CountedGaussiansPair, read_scheme
 from dpproof.proofs.sums.finite_sums import finite_profile
 from tests.architecture.tree import ROOT
-from tests.proofs import test_kernel, test_labels, test_limits
+from tests.proofs import test_abbreviations, test_kernel, test_labels, test_limits
 from tests.proofs.branches import traced, untaken
 from tests.proofs.core import test_core
 from tests.proofs.corpus import FOLDER
@@ -86,6 +87,10 @@ def _everything() -> None:
     test_core.open_steps()
     rules.stated(GDP)
     gdp_zcdp._chained(GDP, lambda one, _: one)
+    compose.implied(GDP, lambda one: one)
+    compose._pair_if(LogisticPair)
+    with pytest.MonkeyPatch.context() as patch:
+        test_abbreviations.test_a_text_that_is_too_long_at_length_is_refused(patch)
     rules.poisson_by(rules.gaussian_sample)
     for rows in test_convert.POINTS:
         test_convert.check_points(*rows)
@@ -124,6 +129,7 @@ def _shuffled() -> None:
     test_shuffle.test_rejects_the_pair_of_three_atoms()
     test_shuffle.test_counts_enclose_exact_masses(40, Fraction(1))
     test_shuffled_lower.verdicts()
+    test_shuffled_lower.test_the_pair_has_no_moments_and_is_swapped()
 
 
 def _counted() -> None:

@@ -11,12 +11,15 @@ from typing import Any
 
 import mpmath
 import pytest
+from flint import arb
 
 from dpproof import proofs
 from dpproof.accountant import BallsInBins, NotCertified, PureDP, ReplaceOne, Shuffle, compose
 from dpproof.accountant.theorems.allocation import allocate_random
 from dpproof.accountant.theorems.parallel import shuffle_pure, shuffle_randomized_response
 from dpproof.proofs import Rejected
+from dpproof.proofs.core.errors import RefusedError
+from dpproof.proofs.pairs.pair import ShuffledReportsPair
 
 RULE = "at-least/shuffled-reports"
 Object = dict[str, Any]
@@ -230,6 +233,17 @@ def test_certifies_delta_and_rounds_that_a_record_draws() -> None:
         said = json.loads(guarantee.certify(epsilon=0.25, lower=True).to_json())["claim"]
         assert delta * (1 - 1e-6) <= Fraction(said["delta"]) <= delta
         assert proofs.check(guarantee.certify(advantage=True, lower=True)).ok
+
+
+def test_the_pair_has_no_moments_and_is_swapped() -> None:
+    """Swapped, others have the other category of two; else the pair is its own swap."""
+    for categories, removal in ((0, True), (2, True), (2, False), (3, True)):
+        pair = ShuffledReportsPair(Fraction(1), categories, 10, removal)
+        assert pair.swapped().swapped() == pair
+        assert (pair.swapped() == pair) is (categories != 2)
+        for ask in (pair.moments, pair.profile):
+            with pytest.raises(RefusedError):
+                ask(arb(1))
 
 
 def test_refuses_what_the_rule_does_not_cover() -> None:

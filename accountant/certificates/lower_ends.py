@@ -221,8 +221,9 @@ def _work(subject: Subject, witness: Object, tau: float) -> int:
     for place, nodes in places:
         work += subject.work(nodes)
         listed = place["factors"]
-        for each in listed if isinstance(listed, list) else []:
-            hint = listed[each] if isinstance(each, int) else each  # that of an earlier place
+        hints = listed if isinstance(listed, list) else []
+        for each in hints:
+            hint = hints[each] if isinstance(each, int) else each  # that of an earlier place
             if isinstance(hint, dict) and "tail" in hint:
                 rule, tail = (_length(hint[name]) for name in ("nodes", "tail"))
                 work += limits.quadrature_work(rule, tail, nodes)

@@ -114,7 +114,7 @@ def renyi(product: Product, order: float) -> Bound:
     """Bracket the Rényi divergence of a real order > 1 of one direction."""
     low, high = _sides(product)
     if low != high:
-        upper = min(renyi(high, order).upper, _zcdp(product) * order)
+        upper = min(renyi(high, order).upper, rho_of_pairs(product) * order)
         return Bound(renyi(low, order).lower, upper)
     lengths, rest = ranges.ranges_apart(product)
     divergences = [(1, divergence.renyi(rest, order))] if rest.factors or not lengths else []
@@ -129,7 +129,7 @@ def smallest_rho(product: Product, least: float = 0.0) -> Bound:
     low, high = _sides(product)
     if low != high:
         lower, upper = smallest_rho(low, least).lower, smallest_rho(high, least).upper
-        return Bound(lower, min(upper, _zcdp(product)))
+        return Bound(lower, min(upper, rho_of_pairs(product)))
     lengths, rest = ranges.ranges_apart(product)
     known = 0.0 if lengths else least
     rhos = [(1, divergence.smallest_rho(rest, known))] if rest.factors or not lengths else []
@@ -143,13 +143,9 @@ def smallest_rho(product: Product, least: float = 0.0) -> Bound:
 def larger_rho(forward: Product, backward: Product) -> Bound:
     """The larger rho of two directions; the second is left out where its own bound is no larger."""
     first = smallest_rho(forward)
-    if backward == forward:
+    if backward == forward or rho_of_pairs(backward) <= first.upper:
         return first
-    return (
-        first
-        if _zcdp(backward) <= first.upper
-        else first.maximum(smallest_rho(backward, first.lower))
-    )
+    return first.maximum(smallest_rho(backward, first.lower))
 
 
 def _sides(product: Product) -> tuple[Product, Product]:
@@ -157,8 +153,8 @@ def _sides(product: Product) -> tuple[Product, Product]:
     return expanded(product, high=False), expanded(product, high=True)
 
 
-def _zcdp(product: Product) -> float:
-    """Return a rho that the pairs of a product say."""
+def rho_of_pairs(product: Product) -> float:
+    """Return the sum of the rho that hold for the pairs of a product, rounded up."""
     return product.added(lambda pair: pair.zcdp_bound) * (1 + 1e-14)
 
 

@@ -540,8 +540,9 @@ class _Line:
         ulps = 64.0 + 1.5 * place_ulps + summation_ulps(u.size)
         ulps += 8.0 * (np.abs(power) + np.abs(least))
         blur = np.where(bounded, 0.0, radius)
-        if errors[-1]:  # both terms together, as powers are close
-            other = 0.5 * errors[-1] * (u * u)
+        *_, variance = errors
+        if variance:  # both terms together, as powers are close
+            other = 0.5 * variance * (u * u)
             value = np.exp(other + least) * np.expm1(power - other)
             size = np.exp(np.maximum(power.real + blur, other.real) + least)
             close = blur + 64.0 * UNIT_ROUNDOFF * (np.abs(power) + np.abs(other))

@@ -332,8 +332,7 @@ def pair_to_zcdp(guarantee: PairGuarantee[R]) -> ZCDP[R]:
     pair = guarantee.to_pair()
     ways = (pair.forward, pair.backward)
     if any(one.above() != one for one in ways):
-        added = max(one.added(lambda part: part.zcdp_bound) for one in ways)
-        rho = max(rho, min(rho * (1 + _ROOM), added * (1 + 1e-14)))
+        rho = max(rho, min(rho * (1 + _ROOM), max(map(answers.rho_of_pairs, ways))))
     if math.isinf(rho):
         raise NotImplied(
             f"{guarantee.describe()} implies rho-zCDP for no rho: some Renyi divergence is "

@@ -72,7 +72,7 @@ class TestFixedSampleGaussian(PairContract):
     frequencies = (0.01, 1.5, 20.0)
 
     def cases(self) -> Sequence[Case]:
-        """A rate far from 0 and 1."""
+        """Return the pair at a rate far from 0 and 1."""
         return (case(Fraction(1), Fraction(1, 5)),)
 
 
